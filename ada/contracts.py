@@ -1,0 +1,77 @@
+"""The contracts between the parts, on one screen. Each axis is a folder, each method a small file found by its name.
+
+A method is a frozen dataclass: its fields are its recipe keys, its one or two functions are its behaviour.
+Where a method remembers something, `start` makes the thing that remembers, and that has `state_dict`/`load_state_dict`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+import torch
+
+from ada.types import Attempt, Batch, Draw, Group, Outcome, PassRate, Pool, Prompt, Response
+
+
+class Stateful(Protocol):
+    def state_dict(self) -> dict[str, Any]: ...
+    def load_state_dict(self, state: dict[str, Any]) -> None: ...
+
+
+class Schedule(Protocol):  # ada/sampling/schedules: how many draws each prompt gets, and when it is done
+    check_every: int  # M: draws of a prompt between two looks at its stop rule
+
+    def budgets(self, pools: Sequence[Pool]) -> list[int]:
+        """Draws each pool of the step may have in all. Asked at the start, and again when every budget is used up, until none grows."""
+
+    def stop(self, pool: Pool) -> Outcome | None:
+        """Looks at the first M, 2M, ... draws of one prompt, in the order of their indices; None: go on."""
+
+
+class PassRateEstimator(Stateful, Protocol):  # ada/sampling/passrate
+    def believe(self, prompts: Sequence[Prompt]) -> list[PassRate]: ...
+    def learn(self, pools: Sequence[Pool]) -> None: ...
+
+
+class Grouping(Protocol):  # ada/sampling/groups: the pool's attempts that are trained on
+    def choose(self, pool: Pool, size: int | None, seed: int) -> list[Attempt]: ...
+
+
+class Advantage(Protocol):  # ada/trainer/advantages
+    def advantages(self, group: Group) -> list[float]: ...
+
+
+class Objective(Protocol):  # ada/trainer/objectives: J = E f(p); the weight f'(p) of a prompt's gradient
+    def weight(self, pass_rate: float) -> float: ...
+
+
+class Loss(Protocol):  # ada/trainer/losses
+    def per_token(self, logprobs: torch.Tensor, old_logprobs: torch.Tensor, batch: Batch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """[R, L] log-probs -> [R, L] loss, and [R, L] diagnostics to be averaged over response tokens."""
+
+
+class Selector(Stateful, Protocol):  # ada/data/selection: which prompts come next
+    def next(self, count: int) -> list[Prompt]: ...
+    def learn(self, pools: Sequence[Pool]) -> None: ...
+
+
+class Engine(Protocol):  # ada/engine: one per rank, in the trainer's process
+    weight_version: int
+
+    def submit(self, draw: Draw) -> None: ...
+    def step(self) -> list[Response]:
+        """One decoding step for all running draws; those that finished."""
+
+    def abort(self, draws: Iterable[Draw]) -> None: ...
+    def load_weights(self, weights: Iterator[tuple[str, torch.Tensor]], version: int) -> None:
+        """Replace every weight; on any failure the engine refuses to generate until a complete load."""
+
+    def score(self, sequences: Sequence[tuple[int, ...]]) -> list[list[float]]:
+        """Log-prob at temperature 1 of each token but the first, given those before it, under the engine's own weights."""
+
+    def close(self) -> None: ...
+
+
+class Scorer(Protocol):  # ada/rewards: what a reward function looks like
+    def __call__(self, response: str, answer: str) -> float | dict[str, float]: ...

@@ -1,0 +1,161 @@
+"""The carriers: what flows through a training step, from prompt to gradient.
+
+    Prompt -> Draw -> Response -> Attempt -> Pool -> Group -> Sequence -> Batch -> StepRecord
+
+All are frozen except Pool, which grows while its prompt is being sampled. Shape letters: S sequences of a batch,
+R packed rows, L tokens of a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import torch
+
+FinishReason = Literal["stop", "length"]
+"""`stop`: the response ended by itself (any end id or stop string). `length`: it was cut off by its token budget."""
+
+Outcome = Literal["resolved", "exhausted", "gave_up"]
+"""Why a prompt's sampling ended: its stop rule held, its budget ran out, or its schedule gave it up early."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    id: str  # "<source>/<row id>": unique over all sources, stable across shuffles, resumes and world sizes
+    token_ids: tuple[int, ...]  # exactly what the engine reads and the actor scores; never tokenised twice
+    answer: str  # the gold answer, as text
+    source: str
+    text: str  # what was tokenised; for people and reward functions
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """One response asked of the engine. `(prompt.id, index)` names it; `seed` (63 bits) is its own."""
+
+    prompt: Prompt
+    index: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    prompt_id: str
+    draw: int  # index of the draw within its prompt and step, from 0
+    token_ids: tuple[int, ...]  # sampled ids verbatim, the end token included
+    logprobs: tuple[float, ...]  # of each sampled id under the law it was sampled from (temperature, top_p, top_k)
+    finish_reason: FinishReason
+    weight_version: int  # optimizer updates behind the weights that wrote it
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A scored response. `failure` names why there is no verdict (`timeout`, `crash`, ...); it is neither right nor wrong."""
+
+    response: Response
+    text: str
+    reward: float  # 0.0 where failure is set; such attempts enter no statistic of rewards
+    right: bool
+    failure: str | None = None
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def wrong(self) -> bool:
+        return not self.right and self.failure is None
+
+
+@dataclass(frozen=True, slots=True)
+class PassRate:
+    """A belief about p(x): its mean, and its strength in observed responses (0: nothing but the prior)."""
+
+    mean: float
+    strength: float
+
+
+@dataclass(slots=True)
+class Pool:
+    """All that was drawn for one prompt in one step, in the order of the draws' indices."""
+
+    prompt: Prompt
+    belief: PassRate | None = None
+    budget: int = 0  # draws it may have, as last allotted by the schedule
+    attempts: list[Attempt] = field(default_factory=list)
+    rounds: int = 0  # how often its stop rule was consulted
+    outcome: Outcome | None = None  # None while it is open
+
+    @property
+    def drawn(self) -> int:
+        return len(self.attempts)
+
+    @property
+    def right(self) -> int:
+        return sum(a.right for a in self.attempts)
+
+    @property
+    def wrong(self) -> int:
+        return sum(a.wrong for a in self.attempts)
+
+    @property
+    def pass_rate(self) -> float:
+        """N+ / (N+ + N-); NaN where nothing has a verdict."""
+        judged = self.right + self.wrong
+        return self.right / judged if judged else float("nan")
+
+    @property
+    def mean_reward(self) -> float:
+        rewards = [a.reward for a in self.attempts if a.failure is None]
+        return sum(rewards) / len(rewards) if rewards else float("nan")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The responses of one prompt that are trained on, with the facts of the whole pool they come from."""
+
+    prompt: Prompt
+    attempts: tuple[Attempt, ...]
+    weights: tuple[float, ...]  # importance weight of each attempt; 1 where none is asked for
+    pass_rate: float  # N+ / (N+ + N-) of the pool
+    mean_reward: float  # of the pool
+    drawn: int  # N, the size of the pool
+    belief: PassRate | None = None
+
+    @property
+    def rewards(self) -> tuple[float, ...]:
+        return tuple(a.reward for a in self.attempts)
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """One prompt and response as the actor reads it. The advantage is the response's, shared by its tokens."""
+
+    prompt_ids: tuple[int, ...]
+    response_ids: tuple[int, ...]
+    sampler_logprobs: tuple[float, ...]  # one per response id
+    advantage: float
+    group: int  # index of its group in the step
+
+    def __len__(self) -> int:
+        return len(self.prompt_ids) + len(self.response_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One micro-batch: R rows of L tokens, several sequences to a row. Slot t of a row speaks of token t given tokens < t."""
+
+    tokens_RL: torch.Tensor  # int64
+    positions_RL: torch.Tensor  # int64, from 0 again at each sequence: attention stays within a sequence
+    mask_RL: torch.Tensor  # bool, True at response tokens
+    sampler_logprobs_RL: torch.Tensor  # float32, 0 outside the mask
+    advantages_RL: torch.Tensor  # float32, 0 outside the mask
+    sequence_RL: torch.Tensor  # int64, index into the update's sequences; -1 at padding
+    update_tokens: int  # response tokens of the whole update, over all micro-batches and ranks: the token-mean's denominator
+    update_sequences: int  # sequences of the whole update, likewise
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecord:
+    """What one step leaves in metrics.jsonl: names as in docs/metrics.md, plain finite floats or None."""
+
+    step: int
+    metrics: Mapping[str, float | None]
