@@ -1,0 +1,43 @@
+"""From a finished pool to the group that is trained on, with its importance weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ada.contracts import Grouping
+from ada.types import Attempt, Group, Pool
+
+
+def judged(pool: Pool) -> list[Attempt]:
+    """The attempts with a verdict, by the index of their draw: the order never depends on who finished first."""
+    return sorted((a for a in pool.attempts if a.failure is None), key=lambda a: a.response.draw)
+
+
+def importance_weights(pool: Pool, chosen: Sequence[Attempt]) -> tuple[float, ...]:
+    """(N+/N) / (n+/n) for each right attempt, (N-/N) / (n-/n) for each wrong one.
+
+    With them the group's mean gradient is, given the pool, an unbiased estimate of the whole pool's, as long as the members of
+    each side are chosen at random and each side that the pool has is in the group.
+    """
+    judged_count = pool.right + pool.wrong
+    rights = sum(a.right for a in chosen)
+    wrongs = len(chosen) - rights
+    return tuple(
+        (pool.right / judged_count) / (rights / len(chosen)) if a.right else (pool.wrong / judged_count) / (wrongs / len(chosen))
+        for a in chosen
+    )
+
+
+def group_of(pool: Pool, grouping: Grouping, size: int | None, seed: int) -> Group:
+    """The attempts that `grouping` chooses, at most `size` of them, with the facts of the whole pool. Empty where nothing has a verdict."""
+    chosen = grouping.choose(pool, size, seed)
+    weighted = getattr(grouping, "importance", False)
+    return Group(
+        prompt=pool.prompt,
+        attempts=tuple(chosen),
+        weights=importance_weights(pool, chosen) if weighted else (1.0,) * len(chosen),
+        pass_rate=pool.pass_rate,
+        mean_reward=pool.mean_reward,
+        drawn=pool.drawn,
+        belief=pool.belief,
+    )
