@@ -1,0 +1,183 @@
+"""Scores responses in worker processes while the engine goes on generating.
+
+A worker that exceeds its time limit is killed, whatever it is stuck in, and the next task goes to a fresh one. Every response
+submitted comes back exactly once, under its key, with a number or the name of what went wrong.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import queue
+import threading
+import time
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from concurrent.futures import CancelledError, Future
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pebble import ProcessExpired, ProcessPool
+
+from ada.rewards import worker
+from ada.rewards.config import Reward
+
+logger = logging.getLogger(__name__)
+
+_START_LIMIT_SECONDS = 120.0  # to import the reward function's module
+_CLOSE_LIMIT_SECONDS = 10.0
+_LONGEST_WAIT_SECONDS = 0.5  # between two looks at the pool's health
+_REBUILDS_WITHOUT_A_VERDICT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`failure`: None, or `timeout`, `crash` (the worker died), `bad_value`, or the type of the exception that was raised."""
+
+    reward: float  # 0.0 where failure is set
+    right: bool
+    failure: str | None = None
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Task:
+    key: Hashable
+    response: str
+    answer: str
+
+
+class RewardService:
+    """Raises ValueError at once if the function is missing or takes other arguments; a worker looks it up, never the trainer."""
+
+    def __init__(self, config: Reward, *, import_from: Sequence[str | Path] = (), log_path: str | Path | None = None):
+        """`import_from`: folders to find the function's module in, after the usual ones and the current. `log_path`: for what workers print."""
+        self.failures: Counter[str] = Counter()  # by kind, since the start
+        self._config = config
+        folders = [str(Path(folder).absolute()) for folder in (".", *import_from)]
+        memory = None if config.memory_limit_gib is None else int(config.memory_limit_gib * 2**30)
+        self._preparation = (config.function, folders, config.secrets, memory, None if log_path is None else str(Path(log_path).absolute()))
+        self._pending: dict[Hashable, _Task] = {}
+        self._finished: queue.SimpleQueue[tuple[_Task, Future[worker.Score]]] = queue.SimpleQueue()
+        self._rebuilds = 0
+        self._closed = False
+        self._pool = self._new_pool()
+        self._check_function()
+
+    @property
+    def pending(self) -> int:
+        """Responses submitted whose verdict no poll has given yet."""
+        return len(self._pending)
+
+    def submit(self, key: Hashable, response_text: str, answer: str) -> None:
+        if self._closed:
+            raise RuntimeError("the reward service is closed")
+        if key in self._pending:
+            raise ValueError(f"a response with key {key!r} is already being scored; keys must be unique while pending")
+        task = self._pending[key] = _Task(key, response_text, answer)
+        try:
+            self._schedule(task)
+        except RuntimeError:  # pebble's word for a pool that broke
+            self._rebuild()
+
+    def poll(self, wait_seconds: float = 0.0) -> list[tuple[Hashable, Verdict]]:
+        """All verdicts that are ready; with wait_seconds > 0, waits up to that long for the first, unless nothing is pending."""
+        deadline = time.monotonic() + wait_seconds
+        verdicts: list[tuple[Hashable, Verdict]] = []
+        while self._pending:
+            remaining = 0.0 if verdicts else max(0.0, min(deadline - time.monotonic(), _LONGEST_WAIT_SECONDS))
+            try:
+                task, future = self._finished.get(timeout=remaining) if remaining else self._finished.get_nowait()
+            except queue.Empty:
+                if not self._pool.active:
+                    self._rebuild()
+                if verdicts or time.monotonic() >= deadline:
+                    break
+                continue
+            score = _outcome(future, self._config.time_limit_seconds)
+            if score is not None and self._pending.pop(task.key, None) is not None:
+                verdicts.append((task.key, self._verdict(score)))
+        return verdicts
+
+    def close(self) -> None:
+        """Kills the workers and forgets what is pending. Takes at most some 10 s; a second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        self._pending.clear()
+        stopping = _stop(self._pool)
+        stopping.join(_CLOSE_LIMIT_SECONDS)
+        if stopping.is_alive():
+            logger.warning("reward workers did not end within %g s; they end with this process", _CLOSE_LIMIT_SECONDS)
+
+    def _new_pool(self) -> ProcessPool:
+        context = multiprocessing.get_context("forkserver")  # a clean process to fork from: no CUDA, no threads, modules shared
+        own = [name for name in (self._config.function.partition(":")[0],) if name.startswith("ada.")]
+        context.set_forkserver_preload([worker.__name__, *own])
+        return ProcessPool(self._config.workers, initializer=worker.prepare, initargs=self._preparation, context=context)
+
+    def _check_function(self) -> None:
+        try:
+            problem = self._pool.schedule(worker.check).result(timeout=_START_LIMIT_SECONDS)
+        except TimeoutError:
+            problem = f"importing it took longer than {_START_LIMIT_SECONDS:g} s"
+        except (ProcessExpired, BrokenProcessPool) as error:
+            problem = f"the process that imports it died: {error}"
+        if problem is not None:
+            self.close()
+            raise ValueError(
+                f"reward.function {self._config.function!r}: {problem}\nIt names module:function, where module is importable or a file in "
+                f"{' or '.join(self._preparation[1])}, and function takes (response, answer) and returns a number."
+            )
+
+    def _schedule(self, task: _Task) -> None:
+        future = self._pool.schedule(worker.score, args=(task.response, task.answer), timeout=self._config.time_limit_seconds)
+        future.add_done_callback(lambda done: self._finished.put((task, done)))
+
+    def _rebuild(self) -> None:
+        """A worker that dies between tasks (killed for memory, say) can break pebble's pool; all that is pending goes to a new one."""
+        self._rebuilds += 1
+        if self._rebuilds > _REBUILDS_WITHOUT_A_VERDICT:
+            raise RuntimeError(
+                f"reward workers died {self._rebuilds} times in a row without scoring anything. Is the machine out of memory? "
+                "Lower reward.workers, or try the reward function by itself."
+            )
+        logger.warning("the pool of reward workers broke; starting a new one and scoring %d responses again", len(self._pending))
+        _stop(self._pool)
+        self._pool = self._new_pool()
+        for task in self._pending.values():
+            self._schedule(task)
+
+    def _verdict(self, score: worker.Score) -> Verdict:
+        self._rebuilds = 0
+        if score.failure is None:
+            return Verdict(score.reward, score.reward > self._config.threshold, None, score.parts)
+        if score.failure not in self.failures:
+            logger.warning("a reward failed (%s); more of this kind are only counted. %s", score.failure, score.detail)
+        self.failures[score.failure] += 1
+        return Verdict(0.0, False, score.failure)
+
+
+def _outcome(future: Future[worker.Score], time_limit_seconds: float) -> worker.Score | None:
+    """None where the pool broke or was closed before the task's turn: not the task's fault."""
+    try:
+        return future.result()
+    except TimeoutError:
+        return worker.Score(failure="timeout", detail=f"It took longer than {time_limit_seconds:g} s and its worker was killed.")
+    except ProcessExpired as error:
+        return worker.Score(failure="crash", detail=f"Its worker died with exit code {error.exitcode}.")
+    except (BrokenProcessPool, CancelledError):
+        return None
+
+
+def _stop(pool: ProcessPool) -> threading.Thread:
+    """Stops a pool in the background: joining it may wait for a worker that is slow to die."""
+
+    def stop() -> None:
+        pool.stop()
+        pool.join()
+
+    thread = threading.Thread(target=stop, name="stop-reward-workers", daemon=True)
+    thread.start()
+    return thread
