@@ -1,0 +1,115 @@
+"""Metrics on Weights & Biases. A fault of the tracker is counted and told once; it never ends the run."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from ada.config import config
+
+if TYPE_CHECKING:
+    from ada.types import StepRecord
+
+logger = logging.getLogger(__name__)
+
+_CONNECT_LIMIT_SECONDS = 20.0
+_UPLOAD_LIMIT_SECONDS = 30.0  # at the end of the run
+
+
+@config
+class Tracking:
+    """Where metrics go besides the run's own folder."""
+
+    wandb: Annotated[
+        Literal["auto", "online", "offline", "off"],
+        Field(description="auto: online where an API key is found (WANDB_API_KEY, `wandb login`), else offline, to be synced later"),
+    ] = "auto"
+    project: Annotated[str, Field(min_length=1, description="the project on wandb")] = "ada"
+    entity: Annotated[str | None, Field(description="user or team on wandb; null: the account's default")] = None
+
+
+class Tracker:
+    """One run on wandb, or nothing at all where it is off or could not start. Rank 0 only."""
+
+    def __init__(self, config: Tracking, folder: Path, name: str, recipe: Mapping[str, Any]):
+        """`folder`: the run's; wandb's own files go into folder/wandb. `recipe`: as resolved, logged as the run's config."""
+        self.faults = 0
+        self._run: Any = None
+        if config.wandb != "off":
+            self._guard(lambda: self._start(config, folder, name, recipe))
+
+    @property
+    def url(self) -> str | None:
+        """Where the run is shown; None where it is not online."""
+        return self._run.url if self._run is not None and not self._run.offline else None
+
+    def log(self, record: StepRecord) -> None:
+        """All metrics of a step that have a value, at that step."""
+        metrics = {name: value for name, value in record.metrics.items() if value is not None}
+        self._guard(lambda: self._run and self._run.log(metrics, step=record.step))
+
+    def close(self, exit_code: int = 0, summary: Mapping[str, Any] | None = None) -> None:
+        """Uploads what is left, for 30 s at most. A second call does nothing."""
+
+        def finish() -> None:
+            run, self._run = self._run, None
+            if run is not None:
+                run.summary.update(dict(summary or {}))
+                run.finish(exit_code=exit_code)
+
+        self._guard(finish)
+
+    def _start(self, config: Tracking, folder: Path, name: str, recipe: Mapping[str, Any]) -> None:
+        import wandb  # a second to import, and not at all where tracking is off
+
+        mode = config.wandb
+        if mode == "auto":
+            mode = "online" if wandb.login(prompt=False, verify=False) else "offline"
+        settings = {
+            "silent": True,
+            "console": "off",  # the run has its own log.txt, and wandb would wrap the terminal
+            "init_timeout": _CONNECT_LIMIT_SECONDS,
+            "finish_timeout": _UPLOAD_LIMIT_SECONDS,
+        }
+        arguments = {
+            "project": config.project,
+            "entity": config.entity,
+            "name": name,
+            "id": _run_id(folder),
+            "dir": str(folder),
+            "config": dict(recipe),
+            "save_code": False,
+        }
+        try:
+            resume = "allow" if mode == "online" else None
+            self._run = wandb.init(**arguments, mode=mode, resume=resume, settings=wandb.Settings(**settings))
+        except Exception as error:  # no network, a key that is not accepted
+            if mode == "offline":
+                raise
+            self.faults += 1
+            logger.warning(
+                "wandb could not go online (%s); logging offline. Later: wandb sync %s", error, folder / "wandb" / "offline-run-*"
+            )
+            self._run = wandb.init(**arguments, mode="offline", settings=wandb.Settings(**settings))
+
+    def _guard(self, action: Callable[[], Any]) -> None:
+        try:
+            action()
+        except Exception as error:
+            self.faults += 1
+            if self.faults == 1:
+                logger.warning("wandb failed (%s: %s); the run goes on, and more such faults are only counted", type(error).__name__, error)
+
+
+def _run_id(folder: Path) -> str:
+    """The id stays with the folder, so that a run that is continued goes on in the same curves."""
+    path = folder / "wandb" / "run-id"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(secrets.token_hex(4))
+    return path.read_text().strip()
