@@ -33,6 +33,7 @@ help: ## this list
 	@echo 'RECIPE: a name in recipes/ or a path (now $(RECIPE)). ARGS: passed on. NPROC: processes, one per GPU (now $(NPROC)).'
 
 install: $(INSTALLED) $(LINKED) ## .venv with exactly the versions of requirements/cpu.txt, or gpu.txt beside an NVIDIA GPU
+	@:
 
 train: install ## train a policy: RECIPE=name ARGS="key=value ..." NPROC=n
 	$(LAUNCH) train $(RECIPE) $(ARGS)
