@@ -83,6 +83,7 @@ class Pool:
     attempts: list[Attempt] = field(default_factory=list)
     rounds: int = 0  # how often its stop rule was consulted
     outcome: Outcome | None = None  # None while it is open
+    seed: int = 0  # of choices about this pool: a hash of (run seed, step, prompt id)
 
     @property
     def drawn(self) -> int:

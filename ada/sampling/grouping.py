@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 from ada.contracts import Grouping
 from ada.types import Attempt, Group, Pool
@@ -10,7 +12,23 @@ from ada.types import Attempt, Group, Pool
 
 def judged(pool: Pool) -> list[Attempt]:
     """The attempts with a verdict, by the index of their draw: the order never depends on who finished first."""
-    return sorted((a for a in pool.attempts if a.failure is None), key=lambda a: a.response.draw)
+    return by_draw(a for a in pool.attempts if a.failure is None)
+
+
+def shuffled(pool: Pool, seed: int) -> list[Attempt]:
+    """The attempts with a verdict in an order that the seed decides, so that taking the first few takes some at random."""
+    attempts = judged(pool)
+    return [attempts[i] for i in np.random.default_rng(seed).permutation(len(attempts))]
+
+
+def by_draw(attempts: Iterable[Attempt]) -> list[Attempt]:
+    return sorted(attempts, key=lambda a: a.response.draw)
+
+
+def needed_size(size: int | None, grouping: str) -> int:
+    if size is None or size < 1:
+        raise ValueError(f"grouping `{grouping}` needs a group size of at least 1, found {size}: give one, or use grouping `all`")
+    return size
 
 
 def importance_weights(pool: Pool, chosen: Sequence[Attempt]) -> tuple[float, ...]:

@@ -17,13 +17,13 @@ def attempt(verdict: str, draw: int, prompt_id: str = "test/0") -> Attempt:
     return Attempt(response, text="3", reward=float(verdict == "R"), right=verdict == "R", failure="timeout" if verdict == "F" else None)
 
 
-def pool(verdicts: str, id: str = "test/0", belief: float | None = None, budget: int = 0) -> Pool:
+def pool(verdicts: str, id: str = "test/0", belief: float | None = None, seed: int = 0) -> Pool:
     attempts = [attempt(verdict, draw, id) for draw, verdict in enumerate(verdicts)]
-    return Pool(prompt(id), belief=None if belief is None else PassRate(belief, 1.0), budget=budget or len(verdicts), attempts=attempts)
+    return Pool(prompt(id), belief=None if belief is None else PassRate(belief, 1.0), budget=len(verdicts), attempts=attempts, seed=seed)
 
 
-def draws(pool: Pool) -> list[int]:
-    return [a.response.draw for a in pool.attempts]
+def verdicts(attempts: Iterable[Attempt]) -> str:
+    return "".join("R" if a.right else "W" if a.wrong else "F" for a in attempts)
 
 
 def sample(schedule: Schedule, pools: list[Pool], verdicts: Iterable[Iterable[str]]) -> list[Pool]:

@@ -6,15 +6,15 @@ import json
 from itertools import repeat
 
 import pytest
-from pools import pool, sample
 from pydantic import TypeAdapter, ValidationError
 
 from ada.sampling.schedules.seq import Seq
 from ada.sampling.schedules.uniform import Uniform
+from tests.sampling.pools import pool, sample, verdicts
 
 
 @pytest.mark.parametrize(
-    ("schedule", "verdicts", "drawn", "outcome"),
+    ("schedule", "drawn_if_asked", "drawn", "outcome"),
     [
         (Seq(exit="balance", check_every=4, max_draws=16, positives=1), "RRRR RRRW", 8, "resolved"),
         (Seq(exit="balance", check_every=4, max_draws=16, positives=2, negatives=1), "WRWW WWWR", 8, "resolved"),
@@ -33,11 +33,11 @@ from ada.sampling.schedules.uniform import Uniform
         (Uniform(draws=3), "RWF", 3, "exhausted"),
     ],
 )
-def test_literal_draws(schedule, verdicts, drawn, outcome):
-    verdicts = verdicts.replace(" ", "")
-    (result,) = sample(schedule, [pool("")], [verdicts])
+def test_literal_draws(schedule, drawn_if_asked, drawn, outcome):
+    source = drawn_if_asked.replace(" ", "")
+    (result,) = sample(schedule, [pool("")], [source])
     assert (result.drawn, result.outcome, result.rounds) == (drawn, outcome, drawn // schedule.check_every)
-    assert "".join("R" if a.right else "W" if a.wrong else "F" for a in result.attempts) == verdicts[:drawn]
+    assert verdicts(result.attempts) == source[:drawn]
 
 
 def test_each_prompt_is_decided_by_its_own_draws_A02():
@@ -58,7 +58,7 @@ def test_hopeless_prompts_end_at_the_cap_A06(verdict):
     [
         ({"check_every": 8, "max_draws": 30}, "not a multiple of schedule.check_every = 8"),
         ({"exit": "pos", "negatives": 2}, "exit `pos` asks for no wrong answers"),
-        ({"check_every": 4, "max_draws": 4, "positives": 3}, "fewer than the 6 answers"),
+        ({"check_every": 4, "max_draws": 4, "positives": 3}, "fewer than the 6 answers its exit asks for"),
         ({"check_every": 0}, "greater than or equal to 1"),
         ({"rounds": 4}, "Unexpected keyword argument"),
         ({"exit": "both"}, "'pos' or 'balance'"),

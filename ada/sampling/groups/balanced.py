@@ -1,14 +1,13 @@
-"""Half right, half wrong: Reinforce-Ada's group of fixed size (arXiv 2510.04996, algorithm 1)."""
+"""Half right, half wrong: Reinforce-Ada's group of fixed size (arXiv 2510.04996)."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import Field
 
 from ada.config import config
-from ada.sampling.grouping import judged
+from ada.sampling.grouping import by_draw, needed_size, shuffled
 from ada.types import Attempt, Pool
 
 
@@ -18,18 +17,19 @@ class Balanced:
     importance: Annotated[
         bool,
         Field(
-            description="weight right and wrong attempts back to the pool's shares, so that the group's gradient is unbiased for the pool's"
+            description="weight right and wrong attempts back to the pool's shares: the group's gradient is then unbiased for the pool's; "
+            "off, as in the paper, the rarer outcome is favoured"
         ),
     ] = False
 
     def choose(self, pool: Pool, size: int | None, seed: int) -> list[Attempt]:
         """`size // 2` right attempts and the rest wrong, a shortage filled from the other side. Fewer than `size` verdicts: all of them."""
-        if size is None:
-            raise ValueError("grouping `balanced` needs a group size, found none: give one, or use grouping `all`")
-        right = [a for a in judged(pool) if a.right]
-        wrong = [a for a in judged(pool) if a.wrong]
+        size = needed_size(size, self.name)
+        if self.importance and size < 2:
+            raise ValueError(
+                f"grouping `balanced` with importance needs a group size of at least 2, found {size}: one side would never be seen"
+            )
+        right = [a for a in shuffled(pool, seed) if a.right]
+        wrong = [a for a in shuffled(pool, seed) if a.wrong]
         rights = min(len(right), max(size // 2, size - len(wrong)))
-        wrongs = min(len(wrong), size - rights)
-        random = np.random.default_rng(seed)
-        taken = [right[i] for i in random.permutation(len(right))[:rights]] + [wrong[i] for i in random.permutation(len(wrong))[:wrongs]]
-        return sorted(taken, key=lambda a: a.response.draw)
+        return by_draw(right[:rights] + wrong[: size - rights])

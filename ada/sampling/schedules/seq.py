@@ -1,4 +1,4 @@
-"""Reinforce-Ada-Seq (arXiv 2510.04996, section 3.2): rounds of M draws for each open prompt until its exit rule holds or N_max is reached."""
+"""Rounds of M draws for each open prompt until its exit rule holds or N_max is reached: Reinforce-Ada-Seq (arXiv 2510.04996)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ada.types import Outcome, Pool
 
 @config
 class Seq:
-    """`pos` is resolved by N+ >= K_pos, `balance` by N+ >= K_pos and N- >= K_neg. Attempts without a verdict use up draws and count as neither."""
+    """`pos` is resolved by N+ >= K_pos, `balance` by N+ >= K_pos and N- >= K_neg. An attempt without a verdict is a draw, and neither."""
 
     name: Literal["seq"] = "seq"
     exit: Annotated[
@@ -38,7 +38,7 @@ class Seq:
             )
         if self.positives + self.wrong_needed > self.max_draws:
             raise ValueError(
-                f"schedule.max_draws is {self.max_draws}, fewer than the {self.positives + self.wrong_needed} answers that its exit rule asks for: "
+                f"schedule.max_draws is {self.max_draws}, fewer than the {self.positives + self.wrong_needed} answers its exit asks for: "
                 "raise max_draws, or lower positives or negatives"
             )
 
