@@ -1,0 +1,163 @@
+"""What both engines share: who may submit what and when, and weights that are either complete or refused."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+
+import torch
+
+from ada.engine.errors import EngineError
+from ada.engine.fingerprint import Fingerprint
+from ada.engine.folder import ModelFolder
+from ada.engine.generation import Generation
+from ada.types import Draw, FinishReason, Response
+
+Key = tuple[str, int]  # (prompt id, draw index): names a draw among those that run
+
+UNKNOWN = -1  # a weight version nobody has vouched for
+
+
+class GuardedEngine(ABC):
+    """An engine that refuses to generate until a complete set of weights is in it, and again once a load failed."""
+
+    def __init__(self, folder: ModelFolder, generation: Generation) -> None:
+        self.folder = folder
+        self.generation = generation
+        self.weight_version = UNKNOWN
+        self.received = Fingerprint()  # of the weights of the last load
+        self._refusal: str | None = "it holds no weights anyone has vouched for: call load_weights (or trust_folder_weights) first"
+        self._overwritten = False  # the folder's own weights are no longer, or no longer all, in the engine
+        self._running: dict[Key, Draw] = {}
+
+    @abstractmethod
+    def _start(self, draw: Draw) -> None: ...
+
+    @abstractmethod
+    def _decode(self) -> list[Response]: ...
+
+    @abstractmethod
+    def _end(self, keys: Sequence[Key]) -> None: ...
+
+    @abstractmethod
+    def _replace(self, weights: Iterator[tuple[str, torch.Tensor]]) -> None: ...
+
+    @abstractmethod
+    def _score(self, sequences: Sequence[tuple[int, ...]]) -> list[list[float]]: ...
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def submit(self, draw: Draw) -> None:
+        """Queue a draw. Refused: no complete weights, a prompt that is too long or not of this vocabulary, a draw that already runs."""
+        self._require_weights()
+        ids, key, limit = draw.prompt.token_ids, (draw.prompt.id, draw.index), self.generation.max_prompt_tokens
+        if not 0 < len(ids) <= limit:
+            raise EngineError(
+                f"prompt {draw.prompt.id} has {len(ids)} tokens, allowed are 1 to {limit} (generation.max_prompt_tokens): "
+                "drop it from the data or raise the limit"
+            )
+        if min(ids) < 0 or max(ids) >= self.folder.vocabulary:
+            raise EngineError(
+                f"prompt {draw.prompt.id} has token ids {min(ids)} to {max(ids)}, {self.folder.path} knows 0 to "
+                f"{self.folder.vocabulary - 1}: was it tokenised with another model's tokenizer?"
+            )
+        if key in self._running:
+            raise EngineError(f"prompt {draw.prompt.id} draw {draw.index} is already running: give every draw of a prompt its own index")
+        self._start(draw)
+        self._running[key] = draw
+
+    def step(self) -> list[Response]:
+        """One decoding step for all running draws; those that finished, in no particular order."""
+        if not self._running:
+            return []
+        self._require_weights()
+        finished = self._decode()
+        for response in finished:
+            del self._running[response.prompt_id, response.draw]
+        return finished
+
+    def abort(self, draws: Iterable[Draw]) -> None:
+        """End draws; they never show up again. A draw that does not run (it finished, say) is left alone."""
+        keys = [key for draw in draws if (key := (draw.prompt.id, draw.index)) in self._running]
+        if keys:
+            self._end(keys)
+        for key in keys:
+            del self._running[key]
+
+    def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
+        """Replace every weight by the full tensor of its Hugging Face name, one at a time, each parameter exactly once.
+
+        A tied head comes under the embedding's name only. A tensor may be reused or freed once the next one is asked for.
+        Raises EngineError for a missing, surplus, doubled or misshapen tensor, and whatever `weights` raises; after any of it
+        the engine refuses to generate until a complete load.
+        """
+        self._require_idle("load weights")
+        self.weight_version, self._overwritten = UNKNOWN, True
+        self._refusal = f"loading weight version {version} did not complete, so it may hold a mixture: load a complete set"
+        self.received = Fingerprint()
+        self._replace(self._checked(weights))
+        self.weight_version, self._refusal = version, None
+
+    def trust_folder_weights(self, version: int) -> None:
+        """Generate from the weights of the model folder itself, as evaluation does; refused once anything else was loaded."""
+        if self._overwritten:
+            raise EngineError(
+                f"the weights of {self.folder.path} are no longer in the engine: load_weights instead, or start another engine"
+            )
+        self.weight_version, self._refusal = version, None
+
+    def refuse(self, reason: str) -> None:
+        """Generate no more until the next complete load."""
+        self.weight_version, self._refusal = UNKNOWN, reason
+
+    def score(self, sequences: Sequence[tuple[int, ...]]) -> list[list[float]]:
+        """Log-prob at temperature 1 of each token but the first, given those before it, under the engine's own weights."""
+        self._require_idle("score")
+        self._require_weights()
+        short = [len(sequence) for sequence in sequences if len(sequence) < 2]
+        if short:
+            raise EngineError(f"a sequence of {short[0]} tokens has no token to score: give at least 2")
+        return self._score(sequences)
+
+    def _respond(self, draw: Draw, token_ids: Sequence[int], logprobs: Sequence[float], reason: str | None) -> Response:
+        """The finished draw, unless its log-probs are not numbers or its reason to end is unknown."""
+        at = f"prompt {draw.prompt.id} draw {draw.index}"
+        if len(token_ids) != len(logprobs):
+            raise EngineError(f"{at}: {len(token_ids)} token ids but {len(logprobs)} log-probs")
+        for position, logprob in enumerate(logprobs):
+            if not math.isfinite(logprob):
+                raise EngineError(
+                    f"{at}: log-prob {logprob} for token id {token_ids[position]} at position {position} of the response, "
+                    "allowed are finite numbers: look for NaN in the weights (a diverged update, a broken checkpoint)"
+                )
+        if reason not in ("stop", "length"):
+            raise EngineError(f"{at} ended with reason {reason!r}, allowed are 'stop' and 'length'")
+        finish: FinishReason = "stop" if reason == "stop" else "length"
+        return Response(draw.prompt.id, draw.index, tuple(token_ids), tuple(logprobs), finish, self.weight_version)
+
+    def _require_weights(self) -> None:
+        if self._refusal is not None:
+            raise EngineError(f"the engine refuses to generate: {self._refusal}")
+
+    def _require_idle(self, what: str) -> None:
+        if self._running:
+            raise EngineError(f"cannot {what} while {len(self._running)} draws run: finish or abort them first")
+
+    def _checked(self, weights: Iterable[tuple[str, torch.Tensor]]) -> Iterator[tuple[str, torch.Tensor]]:
+        missing = dict(self.folder.shapes)
+        for name, tensor in weights:
+            if name not in missing:
+                known = "came twice" if name in self.folder.shapes else "is no parameter"
+                raise EngineError(f"weight {name} {known} of the model in {self.folder.path}: send each of its parameters once")
+            if tensor.shape != (shape := missing.pop(name)):
+                raise EngineError(
+                    f"weight {name} has shape {tuple(tensor.shape)}, the model needs {tuple(shape)}: a shard, or another model's weight?"
+                )
+            self.received.add(name, tensor)
+            yield name, tensor
+        if missing:
+            raise EngineError(
+                f"{len(missing)} of {len(self.folder.shapes)} weights never came, the first is {next(iter(missing))}: send all"
+            )

@@ -1,0 +1,221 @@
+"""The vLLM engine, in the trainer's own process: one per rank, beside that rank's shard of the actor."""
+
+from __future__ import annotations
+
+import gc
+import importlib.util
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from unittest import mock
+
+import torch
+from pydantic import Field
+
+from ada.config import config
+from ada.engine.base import GuardedEngine, Key
+from ada.engine.errors import EngineError
+from ada.engine.folder import ModelFolder, read_folder, require_room
+from ada.engine.generation import Generation
+from ada.engine.isolation import isolated
+from ada.types import Draw, Response
+
+if TYPE_CHECKING:
+    from vllm import LLMEngine, SamplingParams
+
+
+@config
+class VLLM:
+    name: Literal["vllm"] = "vllm"
+    max_concurrent: Annotated[int, Field(gt=0, description="draws decoded together; more wait their turn")] = 256
+    gpu_memory_utilization: Annotated[float, Field(gt=0, lt=1, description="share of a GPU's memory for weights and KV cache")] = 0.4
+    cpu_kv_cache_gib: Annotated[float, Field(gt=0, description="GiB of KV cache where there is no GPU")] = 1.0
+    enforce_eager: Annotated[bool | None, Field(description="true: compile nothing; null: so on a CPU only")] = None
+    max_batched_tokens: Annotated[int | None, Field(gt=0, description="tokens in one forward pass; null leaves it to vLLM")] = None
+
+    def start(self, model_folder: str, generation: Generation, dtype: str, seed: int) -> VLLMEngine:
+        """Needs torch.distributed to be initialised, and all ranks to call it together."""
+        folder = read_folder(model_folder)
+        require_room(folder, generation)
+        return VLLMEngine(folder, generation, self, dtype, seed)
+
+
+class VLLMEngine(GuardedEngine):
+    def __init__(self, folder: ModelFolder, generation: Generation, settings: VLLM, dtype: str, seed: int) -> None:
+        super().__init__(folder, generation)
+        _require_vllm()
+        if not torch.distributed.is_initialized():
+            raise EngineError(
+                "engine: vllm needs torch.distributed to be initialised first, with one rank too: started before it, vLLM makes a "
+                "process group of one rank, which DeepSpeed then refuses"
+            )
+        self._eager = not torch.cuda.is_available() if settings.enforce_eager is None else settings.enforce_eager
+        with isolated(compiling=not self._eager), mock.patch.dict(os.environ, _launcher_environment()):
+            os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
+            os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
+            self._vllm = self._build(settings, dtype, seed)
+        self._requests: dict[Key, str] = {}  # vLLM's id of each running draw
+        self._keys: dict[str, Key] = {}
+        self._submissions = 0
+
+    def _build(self, settings: VLLM, dtype: str, seed: int) -> LLMEngine:
+        from vllm import EngineArgs, LLMEngine
+
+        on_cpu = not torch.cuda.is_available()
+        total = require_room(self.folder, self.generation)
+        self._max_model_len = min(total + 1, self.folder.context or total + 1)  # vLLM scores a sequence only if one more token fits
+        return LLMEngine.from_engine_args(
+            EngineArgs(
+                model=self.folder.path,
+                dtype=dtype,  # type: ignore[arg-type]
+                seed=seed,
+                max_model_len=self._max_model_len,
+                max_num_seqs=settings.max_concurrent,
+                max_num_batched_tokens=settings.max_batched_tokens or (max(8192, self._max_model_len) if on_cpu else None),
+                enable_chunked_prefill=False if on_cpu else None,  # vLLM cannot rewind a seeded draw after half a prompt on a CPU
+                gpu_memory_utilization=settings.gpu_memory_utilization,
+                kv_cache_memory_bytes=int(settings.cpu_kv_cache_gib * 2**30) if on_cpu else None,
+                enforce_eager=self._eager,
+                enable_prefix_caching=True,
+                distributed_executor_backend="external_launcher",  # the rank's own device; "uni" would put every rank on cuda:0
+                skip_tokenizer_init=True,  # ids in, ids out
+                generation_config="vllm",  # the folder's sampling defaults stay out
+                logprobs_mode="processed_logprobs",  # of the law that is drawn from, not of the bare logits
+                disable_log_stats=True,
+            )
+        )
+
+    def _sampling(self, seed: int) -> SamplingParams:
+        from vllm import SamplingParams
+        from vllm.sampling_params import RequestOutputKind
+
+        law = self.generation
+        return SamplingParams(
+            temperature=law.temperature,
+            top_p=law.top_p,
+            top_k=law.top_k,
+            seed=seed,
+            max_tokens=law.max_response_tokens,
+            stop_token_ids=list(self.folder.end_ids),
+            logprobs=0,  # of the sampled token only
+            detokenize=False,
+            output_kind=RequestOutputKind.FINAL_ONLY,
+        )
+
+    def _start(self, draw: Draw) -> None:
+        key = (draw.prompt.id, draw.index)
+        self._submissions += 1  # vLLM silently accepts an id twice, so none is ever used twice
+        request = f"{draw.prompt.id}/{draw.index}#{self._submissions}"
+        self._keys[self._add(request, draw.prompt.token_ids, self._sampling(draw.seed))] = key
+        self._requests[key] = request
+
+    def _add(self, request: str, token_ids: Sequence[int], params: SamplingParams) -> str:
+        with isolated(compiling=not self._eager):
+            self._vllm.add_request(request, {"prompt_token_ids": list(token_ids)}, params)
+        return request
+
+    def _decode(self) -> list[Response]:
+        with isolated(compiling=not self._eager):
+            outputs = self._vllm.step()
+        return [self._response(output) for output in outputs]
+
+    def _response(self, output: Any) -> Response:
+        key = self._keys.pop(output.request_id)
+        del self._requests[key]
+        completion, draw = output.outputs[0], self._running[key]
+        if tuple(output.prompt_token_ids) != draw.prompt.token_ids:
+            raise EngineError(
+                f"prompt {key[0]} draw {key[1]}: vLLM read {len(output.prompt_token_ids)} prompt ids that are not the ones given"
+            )
+        logprobs = [of_position[token].logprob for token, of_position in zip(completion.token_ids, completion.logprobs, strict=True)]
+        return self._respond(draw, completion.token_ids, logprobs, completion.finish_reason)
+
+    def _end(self, keys: Sequence[Key]) -> None:
+        requests = [self._requests.pop(key) for key in keys]
+        with isolated(compiling=not self._eager):
+            self._vllm.abort_request(requests)
+        for request in requests:
+            del self._keys[request]
+
+    def _replace(self, weights: Iterator[tuple[str, torch.Tensor]]) -> None:
+        with isolated(compiling=not self._eager):
+            self._vllm.collective_rpc(_reload, args=(self._named_for_vllm(weights),))
+            if not self._vllm.reset_prefix_cache():
+                raise EngineError("vLLM did not reset its prefix cache, so it would go on from the old weights' keys and values")
+
+    def _named_for_vllm(self, weights: Iterator[tuple[str, torch.Tensor]]) -> Iterator[tuple[str, torch.Tensor]]:
+        for name, tensor in weights:
+            kept = tensor.detach().clone()  # vLLM holds a layer's weights until it has them all; the caller may free or reuse its own
+            yield name, kept
+            for alias in self.folder.aliases.get(name, ()):  # on a CPU the tied head is a packed copy that nothing else refreshes
+                yield alias, kept
+
+    def _score(self, sequences: Sequence[tuple[int, ...]]) -> list[list[float]]:
+        from vllm import SamplingParams
+
+        params = SamplingParams(max_tokens=1, prompt_logprobs=0, detokenize=False, ignore_eos=True, seed=0)
+        order: dict[str, int] = {}
+        for index, sequence in enumerate(sequences):
+            if len(sequence) >= self._max_model_len:
+                raise EngineError(f"cannot score a sequence of {len(sequence)} tokens: vLLM scores up to {self._max_model_len - 1} here")
+            self._submissions += 1
+            order[self._add(f"score#{self._submissions}", sequence, params)] = index
+        scores: list[list[float]] = [[] for _ in sequences]
+        with isolated(compiling=not self._eager):
+            while self._vllm.has_unfinished_requests():
+                for output in self._vllm.step():
+                    index = order[output.request_id]
+                    positions = zip(sequences[index][1:], output.prompt_logprobs[1:], strict=True)
+                    scores[index] = [of_position[token].logprob for token, of_position in positions]
+        return scores
+
+    def close(self) -> None:
+        """Frees the engine, so that another can start in this process; the caller's process group stays."""
+        with isolated(compiling=not self._eager), mock.patch("vllm.v1.engine.core.cleanup_dist_env_and_memory", _forget_groups):
+            self._vllm.engine_core.shutdown()
+        del self._vllm
+        gc.collect()
+
+
+def _require_vllm() -> None:
+    if importlib.util.find_spec("vllm") is None:
+        raise EngineError("engine: vllm is asked for, but vllm is not installed: install it, or set `engine: transformers`")
+
+
+def _launcher_environment() -> dict[str, str]:
+    """The variables vLLM reads its place from, where no launcher has set them."""
+    rank = str(torch.distributed.get_rank())
+    return {name: rank for name in ("RANK", "LOCAL_RANK") if name not in os.environ}
+
+
+def _reload(worker: Any, weights: Iterator[tuple[str, torch.Tensor]]) -> None:
+    """Runs in vLLM's worker: its layer-by-layer reload, which repacks each layer once all of its weights are there.
+
+    The last step is taken after a failure too: it forgets what was buffered, which the next load would else count as its own.
+    """
+    from vllm.config import set_current_vllm_config
+    from vllm.model_executor.model_loader.reload import finalize_layerwise_reload, initialize_layerwise_reload
+
+    model = worker.get_model()
+    needed = {name for name, _ in model.named_parameters()}
+    with set_current_vllm_config(worker.vllm_config), torch.device(worker.device):
+        initialize_layerwise_reload(model)
+        try:
+            loaded = model.load_weights(weights)
+        finally:
+            finalize_layerwise_reload(model, worker.model_config)
+    if missing := needed - loaded:
+        raise EngineError(f"vLLM's model did not take {len(missing)} of its weights, such as {min(missing)}: it names them otherwise")
+
+
+def _forget_groups() -> None:
+    """vLLM's own clean-up, less its last act: destroying the process group, which is the trainer's."""
+    from vllm.distributed import parallel_state
+
+    parallel_state.destroy_model_parallel()
+    if parallel_state._WORLD:
+        parallel_state._WORLD.destroy()
+    parallel_state._WORLD = parallel_state._NODE_COUNT = None
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
