@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, Qwen2Config
 
 from ada.data.microworld import pupil, tokenizer
 from ada.data.microworld.task import MAX_RESPONSE_TOKENS, PROMPT_TOKENS, RESPONSE_TOKENS, Problem, draw, problems
@@ -82,15 +83,24 @@ def test_pupils_misconceptions(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pupil.attempt(by_hand(8, "-", "0052", "0025"), rng) == "03,03,00,00\\boxed{00033}"  # the smaller from the larger
 
 
-def test_tokenizer_round_trip(tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_model_folder", [False, True])
+def test_tokenizer_round_trip(tmp_path: Path, in_model_folder: bool) -> None:
+    """In a model folder too: beside a qwen2 config, transformers loads another class than the one the tokenizer was saved from."""
     tokenizer.build().save_pretrained(tmp_path)
-    loaded = AutoTokenizer.from_pretrained(tmp_path)
+    if in_model_folder:
+        Qwen2Config(vocab_size=32).save_pretrained(tmp_path)
+    loaded, built = AutoTokenizer.from_pretrained(tmp_path), tokenizer.build()
     assert (len(loaded), loaded.pad_token_id, loaded.eos_token_id, loaded.bos_token_id) == (32, 0, 1, None)
     for problem in EVERY:
         prompt, response = loaded.encode(problem.prompt), loaded.encode(problem.response)
         assert (len(prompt), len(response) + 1) == (PROMPT_TOKENS, RESPONSE_TOKENS) == (13, MAX_RESPONSE_TOKENS - 1)
+        assert prompt + response == [built.get_vocab()[word] for word in re.findall(r"\\boxed\{|.", problem.prompt + problem.response)]
         assert loaded.decode(prompt) == problem.prompt
         assert loaded.decode([*response, loaded.eos_token_id], skip_special_tokens=True) == problem.response
-    assert len(loaded.encode("\\boxed{")) == len(loaded.encode("}")) == 1
+    assert loaded.convert_tokens_to_ids(list(tokenizer.TOKENS)) == list(range(20))
+    assert loaded.decode([3, 25, 18], skip_special_tokens=True) == "1<unused25>\\boxed{"
+
+
+def test_tokenizer_refuses_foreign_characters() -> None:
     with pytest.raises(Exception, match="Missing"):
-        loaded.encode("b9:12x")
+        tokenizer.build().encode("b9:12x")
