@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy
-import torch
 
 
 @contextmanager
