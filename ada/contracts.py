@@ -20,7 +20,9 @@ class Stateful(Protocol):
 
 
 class Schedule(Protocol):  # ada/sampling/schedules: how many draws each prompt gets, and when it is done
-    check_every: int  # M: draws of a prompt between two looks at its stop rule
+    @property
+    def check_every(self) -> int:
+        """M: draws of a prompt between two looks at its stop rule."""
 
     def budgets(self, pools: Sequence[Pool]) -> list[int]:
         """Draws each pool of the step may have in all. Asked at the start, and again when every budget is used up, until none grows."""
@@ -29,7 +31,11 @@ class Schedule(Protocol):  # ada/sampling/schedules: how many draws each prompt 
         """Looks at the first M, 2M, ... draws of one prompt, in the order of their indices; None: go on."""
 
 
-class PassRateEstimator(Stateful, Protocol):  # ada/sampling/passrate
+class PassRateMethod(Protocol):  # ada/sampling/passrate: what is believed of p(x) before sampling
+    def start(self) -> PassRateEstimator: ...
+
+
+class PassRateEstimator(Stateful, Protocol):
     def believe(self, prompts: Sequence[Prompt]) -> list[PassRate]: ...
     def learn(self, pools: Sequence[Pool]) -> None: ...
 
@@ -51,12 +57,21 @@ class Loss(Protocol):  # ada/trainer/losses
         """[R, L] log-probs -> [R, L] loss, and [R, L] diagnostics to be averaged over response tokens."""
 
 
-class Selector(Stateful, Protocol):  # ada/data/selection: which prompts come next
+class Aggregation(Protocol):  # ada/trainer/aggregation: from losses of tokens to the loss of an update
+    def weights(self, batch: Batch) -> torch.Tensor:
+        """[R, L] weight of each token's loss in the sum over all micro-batches and ranks; 0 outside the mask."""
+
+
+class Selection(Protocol):  # ada/data/selection: which prompts come next
+    def start(self, prompts: Sequence[Prompt], seed: int) -> Selector: ...
+
+
+class Selector(Stateful, Protocol):
     def next(self, count: int) -> list[Prompt]: ...
     def learn(self, pools: Sequence[Pool]) -> None: ...
 
 
-class Engine(Protocol):  # ada/engine: one per rank, in the trainer's process
+class Engine(Protocol):  # ada/engine/engines: one per rank, in the trainer's process
     weight_version: int
 
     def submit(self, draw: Draw) -> None: ...

@@ -1,0 +1,42 @@
+"""The recipe's section `trainer`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from ada.config import config, one_of
+from ada.contracts import Aggregation
+from ada.trainer.aggregation.token_mean import TokenMean
+
+
+@config
+class TrainerConfig:
+    learning_rate: Annotated[float, Field(ge=0, description="AdamW step size after the warm-up")]
+    warmup_updates: Annotated[int, Field(ge=0, description="updates over which the step size rises linearly; it is constant afterwards")] = 0
+    beta1: Annotated[float, Field(ge=0, lt=1, description="AdamW decay of the mean gradient")] = 0.9
+    beta2: Annotated[float, Field(ge=0, lt=1, description="AdamW decay of the squared gradient")] = 0.999
+    epsilon: Annotated[float, Field(gt=0, description="AdamW epsilon")] = 1e-8
+    weight_decay: Annotated[float, Field(ge=0, description="AdamW decoupled weight decay")] = 0.0
+    max_grad_norm: Annotated[float, Field(gt=0, description="gradients of larger norm are scaled down to it")] = 1.0
+    entropy_coefficient: Annotated[float, Field(ge=0, description="weight of the entropy bonus, in nats per token; 0: none")] = 0.0
+    aggregation: Annotated[
+        Aggregation, one_of("ada.trainer.aggregation"), Field(description="how losses of tokens become the loss of an update")
+    ] = TokenMean()
+    zero_variance: Annotated[
+        Literal["keep", "drop"], Field(description="groups without any credit: count among the update's tokens, or are left out of it")
+    ] = "keep"
+    zero_stage: Annotated[
+        Literal[0, 1, 2, 3], Field(description="what is sharded over the ranks: 1 optimizer state, 2 and gradients, 3 and weights; 0: nothing")
+    ] = 3
+    micro_batch_tokens: Annotated[int, Field(gt=0, description="slots of a forward pass on one rank; a longer single row is taken whole")] = 16384
+    row_tokens: Annotated[
+        int, Field(gt=0, description="slots of a row that sequences are packed into; a longer sequence lengthens it. Attention costs its square")
+    ] = 4096
+    gradient_checkpointing: Annotated[bool, Field(description="recompute each layer in the backward pass, to save memory")] = False
+
+
+def learning_rate(trainer: TrainerConfig, update: int) -> float:
+    """Step size of update `update`, counted from 0: rises linearly to the warm-up's last update, then stays."""
+    return trainer.learning_rate * min(1.0, (update + 1) / max(trainer.warmup_updates, 1))

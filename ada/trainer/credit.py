@@ -1,0 +1,30 @@
+"""From groups to the sequences of an update: each response's advantage, weighted by the objective and by its importance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Many
+from typing import Literal
+
+from ada.contracts import Advantage, Objective
+from ada.types import Group, Sequence
+
+
+def credit(group: Group, advantage: Advantage, objective: Objective) -> list[float]:
+    """advantage * f'(pass rate of the pool) * importance weight, of each attempt of the group."""
+    if not group.attempts:
+        return []
+    slope = objective.weight(group.pass_rate)
+    return [a * slope * w for a, w in zip(advantage.advantages(group), group.weights, strict=True)]
+
+
+def to_sequences(groups: Many[Group], advantage: Advantage, objective: Objective, zero_variance: Literal["keep", "drop"]) -> list[Sequence]:
+    """The update's sequences, group by group. `drop` leaves out the groups in which no response has any credit."""
+    sequences = []
+    for index, group in enumerate(groups):
+        credits = credit(group, advantage, objective)
+        if zero_variance == "drop" and not any(credits):
+            continue
+        for attempt, value in zip(group.attempts, credits, strict=True):
+            response = attempt.response
+            sequences.append(Sequence(group.prompt.token_ids, response.token_ids, response.logprobs, value, index))
+    return sequences

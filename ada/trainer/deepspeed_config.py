@@ -1,0 +1,26 @@
+"""TrainerConfig -> DeepSpeed's own configuration. What DeepSpeed would otherwise choose silently is always said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from ada.trainer.config import TrainerConfig
+
+
+def deepspeed_config(trainer: TrainerConfig, dtype: torch.dtype) -> dict[str, Any]:
+    """Raises ValueError where DeepSpeed has no float32 gradients for bfloat16 weights."""
+    half = dtype == torch.bfloat16
+    if half and trainer.zero_stage == 0:
+        raise ValueError("trainer.zero_stage is 0, where DeepSpeed sums bfloat16 gradients in bfloat16: use stage 1, 2 or 3, or float32")
+    return {
+        # The actor decides how many micro-batches an update has and divides the loss itself; DeepSpeed's own counts stay at 1.
+        "train_micro_batch_size_per_gpu": 1,
+        "gradient_accumulation_steps": 1,
+        "gradient_clipping": trainer.max_grad_norm,  # silent, it would clip at 1
+        "bf16": {"enabled": half, "check_grad_overflow": False},  # the actor raises instead of skipping silently
+        "data_types": {"grad_accum_dtype": "fp32"},
+        "zero_optimization": {"stage": trainer.zero_stage},
+        "steps_per_print": None,
+    }

@@ -1,0 +1,35 @@
+"""The process group that the trainer and the engine share. It comes before both: DeepSpeed first, then models and engines."""
+
+from __future__ import annotations
+
+import os
+
+import torch
+import torch.distributed as dist
+
+
+def start_distributed() -> tuple[int, int]:
+    """Joins torchrun's process group, or makes one of a single process; returns (rank, world size). Does nothing the second time.
+
+    gloo serves tensors on CPU, nccl those on GPU. Must run before an engine is built: an engine makes a group of one rank otherwise.
+    """
+    gpu = torch.cuda.is_available()
+    if not gpu:
+        os.environ.setdefault("DS_ACCELERATOR", "cpu")
+    os.environ.setdefault("DEEPSPEED_LOG_LEVEL", "warning")
+    import deepspeed
+
+    if not dist.is_initialized():
+        if gpu:
+            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
+        backend = "cpu:gloo,cuda:nccl" if gpu else "gloo"
+        if "WORLD_SIZE" in os.environ:
+            dist.init_process_group(backend)
+        else:
+            store = dist.TCPStore("127.0.0.1", 0, world_size=1, is_master=True)  # port 0: the system picks a free one
+            os.environ |= {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port)}
+            dist.init_process_group(backend, store=store, rank=0, world_size=1)
+    if not gpu:
+        deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False  # else the first run compiles it for a minute; gloo does without
+    deepspeed.init_distributed(dist_backend="nccl" if gpu else "gloo", auto_mpi_discovery=False, verbose=False)
+    return dist.get_rank(), dist.get_world_size()
