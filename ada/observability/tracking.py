@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import secrets
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_REACH_LIMIT_SECONDS = 5.0
 _CONNECT_LIMIT_SECONDS = 20.0
 _UPLOAD_LIMIT_SECONDS = 30.0  # at the end of the run
 
@@ -67,35 +71,38 @@ class Tracker:
     def _start(self, config: Tracking, folder: Path, name: str, recipe: Mapping[str, Any]) -> None:
         import wandb  # a second to import, and not at all where tracking is off
 
-        mode = config.wandb
-        if mode == "auto":
-            mode = "online" if wandb.login(prompt=False, verify=False) else "offline"
-        settings = {
-            "silent": True,
-            "console": "off",  # the run has its own log.txt, and wandb would wrap the terminal
-            "init_timeout": _CONNECT_LIMIT_SECONDS,
-            "finish_timeout": _UPLOAD_LIMIT_SECONDS,
-        }
-        arguments = {
-            "project": config.project,
-            "entity": config.entity,
-            "name": name,
-            "id": _run_id(folder),
-            "dir": str(folder),
-            "config": dict(recipe),
-            "save_code": False,
-        }
-        try:
-            resume = "allow" if mode == "online" else None
-            self._run = wandb.init(**arguments, mode=mode, resume=resume, settings=wandb.Settings(**settings))
-        except Exception as error:  # no network, a key that is not accepted
-            if mode == "offline":
-                raise
-            self.faults += 1
-            logger.warning(
-                "wandb could not go online (%s); logging offline. Later: wandb sync %s", error, folder / "wandb" / "offline-run-*"
+        def start(mode: Literal["online", "offline"]) -> Any:
+            settings = wandb.Settings(
+                silent=True,
+                console="off",  # the run has its own log.txt, and wandb would wrap the terminal
+                init_timeout=_CONNECT_LIMIT_SECONDS,
+                finish_timeout=_UPLOAD_LIMIT_SECONDS,
             )
-            self._run = wandb.init(**arguments, mode="offline", settings=wandb.Settings(**settings))
+            return wandb.init(
+                project=config.project,
+                entity=config.entity,
+                name=name,
+                id=_run_id(folder),
+                dir=str(folder),
+                config=dict(recipe),
+                save_code=False,
+                mode=mode,
+                resume="allow" if mode == "online" else None,
+                settings=settings,
+            )
+
+        wandb.setup(wandb.Settings(silent=True))
+        if config.wandb == "online" or (config.wandb == "auto" and wandb.login(prompt=False, verify=False)):
+            try:
+                _check_reachable(wandb.setup().settings.base_url)
+                self._run = start("online")
+                return
+            except Exception as error:  # no network, a key that is not accepted
+                self.faults += 1
+                later = f"wandb sync {folder / 'wandb'}/offline-run-*"
+                logger.warning("wandb could not go online (%s); logging offline. To upload it later: %s", error, later)
+                wandb.teardown()  # or its service says that the run's id is in use
+        self._run = start("offline")
 
     def _guard(self, action: Callable[[], Any]) -> None:
         try:
@@ -104,6 +111,12 @@ class Tracker:
             self.faults += 1
             if self.faults == 1:
                 logger.warning("wandb failed (%s: %s); the run goes on, and more such faults are only counted", type(error).__name__, error)
+
+
+def _check_reachable(url: str) -> None:
+    """Raises URLError at once where there is no network; wandb itself would go on trying. Knows proxies; any answer will do."""
+    with contextlib.suppress(urllib.error.HTTPError):
+        urllib.request.urlopen(url, timeout=_REACH_LIMIT_SECONDS).close()
 
 
 def _run_id(folder: Path) -> str:

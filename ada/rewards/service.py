@@ -52,7 +52,7 @@ class RewardService:
     """Raises ValueError at once if the function is missing or takes other arguments; a worker looks it up, never the trainer."""
 
     def __init__(self, config: Reward, *, import_from: Sequence[str | Path] = (), log_path: str | Path | None = None):
-        """`import_from`: folders to find the function's module in, after the usual ones and the current. `log_path`: for what workers print."""
+        """`import_from`: more folders to find the function's module in, beside the current. `log_path`: for what workers print."""
         self.failures: Counter[str] = Counter()  # by kind, since the start
         self._config = config
         folders = [str(Path(folder).absolute()) for folder in (".", *import_from)]

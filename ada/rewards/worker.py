@@ -66,7 +66,7 @@ def score(response: str, answer: str) -> Score:
 
 
 def read(value: Any) -> Score:
-    """A finite number, or a dict of them with the key `reward`: the number trained on, beside others to log. False is 0, None is no value."""
+    """A finite number, or a dict of them with the key `reward`: what is trained on, beside others to log. False is 0, None no value."""
     if not isinstance(value, dict):
         value = {"reward": value}
     numbers_by_name = {name: _finite(part) for name, part in value.items()}

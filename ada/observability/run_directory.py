@@ -1,0 +1,185 @@
+"""runs/<name>/: everything a run leaves behind.
+
+recipe.yaml      every key as resolved            summary.json    the outcome, written once at the end
+metrics.jsonl    one strict JSON object a step    log.txt         warnings of all ranks, everything of rank 0
+samples.jsonl    responses to look at             checkpoints/    step-000050/, ...
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ada.observability import strict_json
+
+if TYPE_CHECKING:
+    from ada.types import Attempt, Prompt, StepRecord
+
+logger = logging.getLogger(__name__)
+
+
+class RunDirectory:
+    """Written by rank 0 alone. A write that fails (a full disk) is counted in `faults` and told once; the run goes on."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.checkpoints = path / "checkpoints"
+        self.faults: Counter[str] = Counter()  # by file
+        self._metrics = _Lines(path / "metrics.jsonl")
+        self._samples = _Lines(path / "samples.jsonl")
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @classmethod
+    def fresh(cls, root: str | Path, name: str) -> RunDirectory:
+        """A new folder: root/name, or root/name-2, -3, ... where it is taken. Safe against runs that start at the same time."""
+        _check_name(name)
+        number = 1
+        while True:
+            path = Path(root) / (name if number == 1 else f"{name}-{number}")
+            try:
+                path.mkdir(parents=True)
+                return cls(path)
+            except FileExistsError:
+                number += 1
+
+    @classmethod
+    def open(cls, root: str | Path, name: str, resume: bool) -> RunDirectory:
+        """Exactly root/name: an existing one to continue it, a new one otherwise. Raises FileExistsError or FileNotFoundError."""
+        _check_name(name)
+        path = Path(root) / name
+        if resume and not path.is_dir():
+            there = sorted(folder.name for folder in Path(root).glob("*/") if (folder / "metrics.jsonl").exists())
+            raise FileNotFoundError(f"{path}: there is no such run to continue. Runs in {root}: {', '.join(there) or 'none'}.")
+        if not resume and path.exists():
+            raise FileExistsError(
+                f"{path} already holds a run, which is not overwritten. Continue it, name another one, or remove the folder."
+            )
+        path.mkdir(parents=True, exist_ok=True)
+        return cls(path)
+
+    def write_recipe(self, text: str) -> None:
+        self._guard("recipe.yaml", lambda: write_atomically(self.path / "recipe.yaml", text))
+
+    def write_metrics(self, record: StepRecord) -> None:
+        self._write_metrics(record.step, record.metrics)
+
+    @contextmanager
+    def measuring(self, step: int) -> Iterator[dict[str, Any]]:
+        """Gives a dict for the metrics of `step` and writes them when the block ends, also when it ends by an exception, with its name."""
+        metrics: dict[str, Any] = {}
+        try:
+            yield metrics
+        except BaseException as error:
+            failed = isinstance(error, Exception)  # else somebody stopped the run
+            logger.log(logging.ERROR if failed else logging.INFO, "step %d ended by %s", step, type(error).__name__, exc_info=failed)
+            self._write_metrics(step, {**metrics, "error": f"{type(error).__name__}: {error}"})
+            raise
+        self._write_metrics(step, metrics)
+
+    def write_samples(self, step: int, samples: Iterable[tuple[Prompt, Attempt]]) -> None:
+        for prompt, attempt in samples:
+            row = {
+                "step": step,
+                "prompt_id": prompt.id,
+                "draw": attempt.response.draw,
+                "verdict": attempt.failure or ("right" if attempt.right else "wrong"),
+                "reward": None if attempt.failure else attempt.reward,
+                "prompt": prompt.text,
+                "response": attempt.text,
+                "answer": prompt.answer,
+                "finish_reason": attempt.response.finish_reason,
+                "tokens": len(attempt.response.token_ids),
+            }
+            self._guard("samples.jsonl", lambda row=row: self._samples.append(row))  # type: ignore[misc]
+
+    def write_summary(self, summary: Mapping[str, Any]) -> None:
+        text = json.dumps(strict_json.plain(summary), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+        self._guard("summary.json", lambda: write_atomically(self.path / "summary.json", text))
+
+    def rewind(self, step: int) -> None:
+        """Drops what was logged after `step`: a run continued from that step's checkpoint writes those steps anew."""
+        for lines in (self._metrics, self._samples):
+            lines.keep(lambda row: row.get("step", 0) <= step)
+
+    def close(self) -> None:
+        self._metrics.close()
+        self._samples.close()
+
+    def _write_metrics(self, step: int, metrics: Mapping[str, Any]) -> None:
+        self._guard("metrics.jsonl", lambda: self._metrics.append({"step": step, **metrics}))
+
+    def _guard(self, file: str, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except OSError as error:
+            self.faults[file] += 1
+            if self.faults[file] == 1:
+                logger.warning(
+                    "%s could not be written (%s); the run goes on, and more such faults are only counted", self.path / file, error
+                )
+
+
+class _Lines:
+    """A file of JSON lines. Each goes down whole by one write, so no reader and no kill ever sees half of one."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._descriptor: int | None = None
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        data = (strict_json.line(row) + "\n").encode("utf-8", "backslashreplace")  # a lone surrogate has no UTF-8
+        if self._descriptor is None:
+            _drop_torn_end(self._path)
+            self._descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        before = os.fstat(self._descriptor).st_size
+        written = os.write(self._descriptor, data)
+        if written != len(data):
+            os.ftruncate(self._descriptor, before)
+            raise OSError(f"only {written} of {len(data)} bytes fitted")
+
+    def keep(self, wanted: Callable[[dict[str, Any]], bool]) -> None:
+        self.close()
+        if self._path.exists():
+            _drop_torn_end(self._path)
+            kept = [text for text in self._path.read_text(encoding="utf-8").split("\n")[:-1] if wanted(json.loads(text))]
+            write_atomically(self._path, "".join(text + "\n" for text in kept))
+
+    def close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """A reader finds the old file or the whole new one, also after a power cut."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _drop_torn_end(path: Path) -> None:
+    """Cuts a last line without its newline: what a machine that lost power may leave."""
+    if path.exists():
+        data = path.read_bytes()
+        if data and not data.endswith(b"\n"):
+            os.truncate(path, data.rfind(b"\n") + 1)
+
+
+def _check_name(name: str) -> None:
+    if not name or name != Path(name).name or name.startswith("."):
+        raise ValueError(f"run name {name!r}: allowed is the name of one folder, without '/' and not starting with a dot")
