@@ -1,0 +1,49 @@
+"""What the ranks of a job share beside gradients: a counter that hands out work, and small objects."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import torch.distributed as dist
+
+T = TypeVar("T")
+
+
+class Ranks:
+    """The ranks of the default process group, or this process alone where there is none."""
+
+    def __init__(self) -> None:
+        self.world = dist.get_world_size() if dist.is_initialized() else 1
+        self.rank = dist.get_rank() if dist.is_initialized() else 0
+        self._counters: dict[str, int] = {}
+        # Objects travel over gloo: with NCCL they would take GPU memory.
+        self._group = dist.new_group(backend="gloo") if self.world > 1 else None
+        self._store = dist.PrefixStore("ada", dist.distributed_c10d._get_default_store()) if self.world > 1 else None
+
+    @property
+    def first(self) -> bool:
+        return self.rank == 0
+
+    def claim(self, counter: str) -> int:
+        """0, 1, 2, ... over all ranks: each number of a counter goes to one rank."""
+        if self._store is not None:
+            return int(self._store.add(counter, 1)) - 1
+        self._counters[counter] = self._counters.get(counter, -1) + 1
+        return self._counters[counter]
+
+    def drop(self, counter: str) -> None:
+        """Forgets a counter that every rank has finished with."""
+        self._counters.pop(counter, None)
+        if self._store is not None and self.first:
+            self._store.delete_key(counter)
+
+    def gather(self, value: T) -> list[T]:
+        """Every rank's value, by rank. Collective."""
+        if self.world == 1:
+            return [value]
+        values: list[Any] = [None] * self.world
+        dist.all_gather_object(values, value, group=self._group)
+        return values
+
+    def any(self, flag: bool) -> bool:
+        return any(self.gather(flag))

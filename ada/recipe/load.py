@@ -1,0 +1,120 @@
+"""From a recipe's YAML to a dictionary, with the place each value came from.
+
+`extends: NAME` takes another recipe as the base. Sections are merged key by key; where the child names another method
+(`schedule: {name: uniform, ...}` over `seq`), its section replaces the parent's, so no key of the old method stays behind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from ada.recipe.errors import RecipeError
+
+COMMAND_LINE = "command line"
+Origins = dict[tuple[str, ...], str]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    name: str
+    values: dict[str, Any]
+    origins: Origins  # where the value at a path was written last
+
+    def origin(self, path: tuple[str, ...]) -> str:
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.origins:
+                return self.origins[path[:length]]
+        return self.name
+
+
+def recipe_folders() -> list[Path]:
+    """Where a recipe's name is looked up: ./recipes, then the recipes that came with the source tree."""
+    return [Path("recipes"), Path(__file__).parents[2] / "recipes"]
+
+
+def find_recipe(name: str, beside: Path | None = None) -> Path:
+    folders = ([beside] if beside else []) + recipe_folders()
+    candidates = [Path(name)] if name.endswith((".yaml", ".yml")) else []
+    candidates += [folder / (name if name.endswith((".yaml", ".yml")) else f"{name}.yaml") for folder in folders]
+    for path in candidates:
+        if path.is_file():
+            return path
+    known = sorted({p.stem for folder in folders for p in folder.glob("*.yaml")})
+    raise RecipeError.unknown_name(f"recipe {name!r}: no such file in {', '.join(str(f) for f in folders)}", name, known)
+
+
+def load(name: str, overrides: list[str]) -> Loaded:
+    """Reads recipe `name` (a name in recipes/ or a path), what it extends, and `key=value` overrides, in this order."""
+    path = find_recipe(name)
+    values, origins = _with_parents(path, ())
+    for override in overrides:
+        _merge(values, _parse_override(override), COMMAND_LINE, origins, ())
+    try:
+        resolved = OmegaConf.to_container(OmegaConf.create(values), resolve=True)
+    except OmegaConfBaseException as error:
+        raise RecipeError(f"{path}: {str(error).splitlines()[0]}") from None
+    assert isinstance(resolved, dict)
+    return Loaded(path.stem, {str(key): value for key, value in resolved.items()}, origins)
+
+
+def _with_parents(path: Path, children: tuple[Path, ...]) -> tuple[dict[str, Any], Origins]:
+    if path.resolve() in children:
+        raise RecipeError(f"{path}: `extends` leads back to this file. Remove one of the two.")
+    own = _read(path)
+    parent = own.pop("extends", None)
+    if parent is None:
+        values: dict[str, Any] = {}
+        origins: Origins = {}
+    elif isinstance(parent, str):
+        values, origins = _with_parents(find_recipe(parent, beside=path.parent), (*children, path.resolve()))
+    else:
+        raise RecipeError(f"{path}: extends = {parent!r}; allowed is the name or path of one recipe.")
+    _merge(values, own, str(path), origins, ())
+    return values, origins
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        values = OmegaConf.to_container(OmegaConf.load(path), resolve=False)
+    except (yaml.YAMLError, OmegaConfBaseException) as error:
+        raise RecipeError(f"{path}: not valid YAML. {' '.join(str(error).split())}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecipeError(f"{path}: cannot be read ({error}).") from None
+    if not isinstance(values, dict):
+        raise RecipeError(f"{path}: a recipe is a mapping of keys to values; found a {type(values).__name__}.")
+    return {str(key): value for key, value in values.items()}
+
+
+def _parse_override(override: str) -> dict[str, Any]:
+    key, equals, _ = override.partition("=")
+    if not equals or not all(key.split(".")):
+        raise RecipeError(f"{COMMAND_LINE}: {override!r} is not of the form key=value, for example batch.prompts_per_step=16.")
+    try:
+        values = OmegaConf.to_container(OmegaConf.from_dotlist([override]), resolve=False)
+    except (yaml.YAMLError, OmegaConfBaseException) as error:
+        raise RecipeError(f"{COMMAND_LINE}: {override!r} cannot be read as YAML. {' '.join(str(error).split())}") from None
+    assert isinstance(values, dict)
+    return {str(k): v for k, v in values.items()}
+
+
+def _merge(base: dict[str, Any], over: dict[str, Any], origin: str, origins: Origins, path: tuple[str, ...]) -> None:
+    for key, value in over.items():
+        here = (*path, str(key))
+        old = base.get(key)
+        if isinstance(value, str) and isinstance(old, dict) and "name" in old:
+            value = {"name": value}
+        if isinstance(value, dict) and isinstance(old, str):  # `engine: vllm` below, `engine: {max_concurrent: 8}` above
+            old = base[key] = {"name": old}
+        if isinstance(value, dict) and isinstance(old, dict) and value.get("name", old.get("name")) == old.get("name"):
+            _merge(old, value, origin, origins, here)
+        else:
+            base[key] = value
+            for stale in [p for p in origins if p[: len(here)] == here]:
+                del origins[stale]
+        origins[here] = origin

@@ -1,0 +1,80 @@
+"""The recipe: every key a run reads, section by section. Each section's class lives beside the code it steers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from ada.config import config, one_of
+from ada.contracts import Advantage, Grouping, Loss, Objective, PassRateMethod, Schedule, Selection
+from ada.data.prompts import PromptFormat
+from ada.data.sources import Source
+from ada.engine.generation import EngineMethod, Generation
+from ada.evaluation.config import Evaluation
+from ada.observability.tracking import Tracking
+from ada.rewards.config import Reward
+from ada.trainer.config import TrainerConfig
+
+Positive = Annotated[int, Field(gt=0)]
+
+
+@config
+class BatchSizes:
+    prompts_per_step: Annotated[int, Field(gt=0, description="B: prompts that one step samples and trains on")]
+    responses_per_group: Annotated[
+        int | None, Field(gt=0, description="n: responses of a prompt that are trained on; null: all that were drawn (group: all)")
+    ]
+    updates_per_step: Annotated[int, Field(gt=0, description="optimizer updates a step is split into, by prompts")] = 1
+
+
+@config
+class Model:
+    path: Annotated[str, Field(description="Hugging Face folder or hub id; `microworld` is the base model that ships with ada")]
+    dtype: Annotated[
+        Literal["float32", "bfloat16"], Field(description="of the weights in the engine and in the actor's passes; master weights are always float32")
+    ] = "bfloat16"
+
+
+@config
+class Data:
+    train: Annotated[Source, one_of("ada.data.sources"), Field(description="the problems that are trained on")]
+    prompt: Annotated[PromptFormat, Field(description="how a problem becomes a prompt")] = PromptFormat()
+    selection: Annotated[Selection, one_of("ada.data.selection"), Field(description="which prompts come next")]
+
+
+@config
+class Sampling:
+    schedule: Annotated[Schedule, one_of("ada.sampling.schedules"), Field(description="how many draws each prompt gets, and when it is done")]
+    group: Annotated[Grouping, one_of("ada.sampling.groups"), Field(description="which of the drawn responses are trained on")]
+    passrate: Annotated[PassRateMethod | None, one_of("ada.sampling.passrate"), Field(description="belief about pass rates before sampling")] = None
+    in_flight: Annotated[
+        int | None, Field(gt=0, description="W: draws of a prompt at most W beyond the last look at its stop rule; null: schedule.check_every")
+    ] = None
+
+
+@config
+class Checkpoints:
+    every: Annotated[int, Field(ge=0, description="steps between checkpoints; 0: only after the last step")] = 0
+
+
+@config
+class Recipe:
+    seed: Annotated[int, Field(ge=0, description="the one seed of data order, draws and groups")] = 0
+    steps: Annotated[int, Field(gt=0, description="steps of sampling and training")]
+    batch: BatchSizes
+    model: Model
+    data: Data
+    reward: Reward
+    generation: Generation
+    engine: Annotated[EngineMethod, one_of("ada.engine.engines"), Field(description="what draws the responses: vllm, or transformers where vLLM is missing")]
+    sampling: Sampling
+    advantage: Annotated[Advantage, one_of("ada.trainer.advantages"), Field(description="credit of each response of a group")]
+    objective: Annotated[Objective, one_of("ada.trainer.objectives"), Field(description="f in J = E f(p): weight of each prompt's gradient")]
+    loss: Annotated[Loss, one_of("ada.trainer.losses"), Field(description="loss per token")]
+    trainer: TrainerConfig
+    evaluation: Evaluation
+    checkpoints: Checkpoints = Checkpoints()
+    tracking: Tracking
+    output: Annotated[str, Field(description="folder in which runs are written")] = "runs"
+    run_name: Annotated[str | None, Field(description="name of the run's folder; null: the recipe's name, numbered where it is taken")] = None

@@ -1,0 +1,128 @@
+"""From a loaded dictionary to a typed, frozen Recipe; every mistake is told with its file, key, value and what is allowed."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from difflib import get_close_matches
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from ada.config import methods, one_of
+from ada.recipe.checks import check
+from ada.recipe.errors import RecipeError
+from ada.recipe.load import Loaded, load
+from ada.recipe.schema import Recipe
+
+Path = tuple[str, ...]
+
+
+def read_recipe(name: str, overrides: list[str] | None = None) -> tuple[str, Recipe]:
+    """The name and typed content of recipe `name` with `key=value` overrides. Raises RecipeError."""
+    loaded = load(name, overrides or [])
+    return loaded.name, validate(loaded)
+
+
+def validate(loaded: Loaded) -> Recipe:
+    complaints = [_unknown(loaded, path, known) for path, known in _unknown_keys(Recipe, loaded.values, ())]
+    if complaints:
+        raise RecipeError("\n".join(complaints))
+    try:
+        recipe: Recipe = TypeAdapter(Recipe).validate_python(loaded.values)
+    except ValidationError as error:
+        raise RecipeError("\n".join(dict.fromkeys(_complaint(loaded, dict(e)) for e in error.errors()))) from None
+    complaints = [f"{loaded.origin(tuple(c.key.split('.')))}: {c.key} = {_shown(_value_at(loaded.values, c.key.split('.')))}: {c.message}" for c in check(recipe)]
+    if complaints:
+        raise RecipeError("\n".join(complaints))
+    return recipe
+
+
+def dump(recipe: Recipe) -> str:
+    """The whole recipe as YAML, every default written out; reading it back gives the same recipe."""
+    return yaml.safe_dump(dataclasses.asdict(recipe), sort_keys=False, allow_unicode=True)
+
+
+def _unknown_keys(cls: type, values: Any, path: Path) -> list[tuple[Path, list[str]]]:
+    if not isinstance(values, dict):
+        return []
+    hints = get_type_hints(cls, include_extras=True)
+    known = [f.name for f in dataclasses.fields(cls)]
+    found: list[tuple[Path, list[str]]] = []
+    for key, value in values.items():
+        if key not in known:
+            found.append(((*path, key), known))
+            continue
+        mapping = get_origin(_bare(hints[key])) is dict
+        for inner, where in [(v, (*path, key, k)) for k, v in value.items()] if mapping and isinstance(value, dict) else [(value, (*path, key))]:
+            section = _section(hints[key], inner)
+            if section is not None:
+                found += _unknown_keys(section, inner, where)
+    return found
+
+
+def _section(hint: Any, value: Any) -> type | None:
+    """The config class behind a key's type, or None where the key holds a plain value (or names no known method)."""
+    if get_origin(hint) is Annotated:
+        folder = next((m.folder for m in get_args(hint)[1:] if isinstance(m, one_of)), None)
+        if folder is not None:
+            return methods(folder).get(value.get("name", "")) if isinstance(value, dict) else None
+    if get_origin(_bare(hint)) is dict:
+        return _section(get_args(_bare(hint))[1], value)
+    bare = _bare(hint)
+    return bare if isinstance(bare, type) and dataclasses.is_dataclass(bare) else None
+
+
+def _bare(hint: Any) -> Any:
+    if get_origin(hint) is Annotated:
+        return _bare(get_args(hint)[0])
+    if get_origin(hint) in (Union, types.UnionType):
+        return _bare(next(a for a in get_args(hint) if a is not type(None)))
+    return hint
+
+
+def _unknown(loaded: Loaded, path: Path, known: list[str]) -> str:
+    near = get_close_matches(path[-1], known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return f"{loaded.origin(path)}: {'.'.join(path)} = {_shown(_value_at(loaded.values, path))}: no such key; {hint}known here: {', '.join(known)}"
+
+
+def _complaint(loaded: Loaded, error: dict[str, Any]) -> str:
+    path = _path_of(loaded.values, error["loc"])
+    if error["type"] == "missing":
+        return f"{loaded.origin(path[:-1])}: {'.'.join(path)} is missing; this key has no default and must be set"
+    message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
+    if error["type"] == "union_tag_invalid":
+        near = get_close_matches(str(error["ctx"]["tag"]), error["ctx"]["expected_tags"].replace("'", "").split(", "), n=1, cutoff=0.5)
+        message = f"no method of this name; {f'did you mean {near[0]!r}? ' if near else ''}known: {error['ctx']['expected_tags']}"
+    elif error["type"] == "union_tag_not_found":
+        message = "the section must name its method, for example {name: ...}"
+    elif error["type"] != "value_error":
+        message = f"must be {message}"
+    return f"{loaded.origin(path)}: {'.'.join(path)} = {_shown(_value_at(loaded.values, path))}: {message}"
+
+
+def _path_of(values: Any, loc: tuple[Any, ...]) -> Path:
+    """Pydantic puts the names of chosen methods and types between the keys; only the keys are the user's."""
+    path: list[str] = []
+    for position, part in enumerate(loc):
+        if isinstance(values, dict) and part in values:
+            path.append(str(part))
+            values = values[part]
+        elif position == len(loc) - 1 and isinstance(values, dict) and not (values.get("name") == part):
+            path.append(str(part))
+    return tuple(path)
+
+
+def _value_at(values: Any, path: list[str] | Path) -> Any:
+    for part in path:
+        if not isinstance(values, dict) or part not in values:
+            return None
+        values = values[part]
+    return values
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,202 @@
+"""Collects a step's pools: one event loop over the engine, without a barrier between rounds or prompts.
+
+A finished response goes to the reward workers at once, and its prompt is looked at alone; freed slots go to open prompts first,
+then to prompts claimed from the counter that all ranks share. Who is in a pool depends on the draws' indices and seeds only, never
+on what finished first: it is the pool that strictly sequential sampling gives.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from ada.contracts import Engine, Schedule
+from ada.ranks import Ranks
+from ada.rewards.service import RewardService
+from ada.sampling.open_pool import OpenPool
+from ada.sampling.seeds import seed_of
+from ada.types import Attempt, PassRate, Pool, Prompt, Response
+
+
+class Stopped(Exception):
+    """The run was asked to stop while it was collecting; all ranks raise it together."""
+
+
+@dataclass(slots=True)
+class Cost:
+    """What collecting cost, summed over ranks; seconds are the slowest rank's."""
+
+    seconds: float = 0.0
+    reward_seconds: float = 0.0  # the engine had nothing to do and the reward workers had
+    generated_tokens: int = 0  # of finished responses, those beyond a resolving prefix included
+    surplus: int = 0  # draws started beyond a resolving prefix
+
+    @staticmethod
+    def of(costs: Sequence[Cost]) -> Cost:
+        return Cost(
+            max(c.seconds for c in costs),
+            max(c.reward_seconds for c in costs),
+            sum(c.generated_tokens for c in costs),
+            sum(c.surplus for c in costs),
+        )
+
+
+class Collector:
+    def __init__(
+        self,
+        engine: Engine,
+        rewards: RewardService,
+        decode: Callable[[tuple[int, ...]], str],
+        ranks: Ranks,
+        *,
+        seed: int,
+        max_concurrent: int,
+        should_stop: Callable[[], bool] = lambda: False,
+    ):
+        self.engine, self.rewards, self.decode, self.ranks = engine, rewards, decode, ranks
+        self.seed, self.max_concurrent, self.should_stop = seed, max_concurrent, should_stop
+
+    def collect(
+        self, name: str, prompts: Sequence[Prompt], schedule: Schedule, *, window: int | None = None, beliefs: Sequence[PassRate | None] = ()
+    ) -> tuple[list[Pool], Cost]:
+        """Every prompt's pool, in the order of `prompts`, the same on every rank. Collective.
+
+        `name` (for example "step-7") is the part of the draws' seeds that tells this collection from others.
+        """
+        pools = [Pool(p, belief=b) for p, b in zip(prompts, beliefs or [None] * len(prompts), strict=True)]
+        _allot(schedule, pools)
+        work = _Collection(self, name, schedule, window or schedule.check_every, pools)
+        while True:
+            work.run()
+            shares = self.ranks.gather((work.own_pools(), self.should_stop()))
+            if any(stop for _, stop in shares):
+                work.abandon()
+                raise Stopped
+            pools = [pool for _, pool in sorted(((i, p) for own, _ in shares for i, p in own.items()), key=lambda item: item[0])]
+            if not _allot(schedule, pools):
+                break
+            work.reopen(pools)
+        self.ranks.drop(name)
+        for pool in pools:
+            pool.outcome = pool.outcome or "exhausted"
+        return pools, Cost.of(self.ranks.gather(work.cost))
+
+
+def _allot(schedule: Schedule, pools: Sequence[Pool]) -> bool:
+    """Writes the schedule's budgets into the pools that have no outcome yet; True where one of them grew."""
+    grew = False
+    for pool, budget in zip(pools, schedule.budgets(pools), strict=True):
+        if pool.outcome is None and budget > pool.budget:
+            pool.budget, grew = budget, True
+    return grew
+
+
+class _Collection:
+    """One rank's share of one collection."""
+
+    def __init__(self, collector: Collector, name: str, schedule: Schedule, window: int, pools: list[Pool]):
+        self.engine, self.rewards, self.decode, self.ranks = collector.engine, collector.rewards, collector.decode, collector.ranks
+        self.seed, self.slots, self.should_stop = collector.seed, collector.max_concurrent, collector.should_stop
+        self.name, self.schedule, self.window, self.unclaimed = name, schedule, window, pools
+        self.share = ceil(len(pools) / self.ranks.world)  # prompts a rank holds open at once: the first to come must not take all
+        self.mine: dict[int, OpenPool] = {}
+        self.by_id: dict[str, OpenPool] = {}
+        self.ready: deque[OpenPool] = deque()  # may launch a draw
+        self.open = 0  # neither closed nor out of budget
+        self.running = 0  # draws in the engine
+        self.scoring: dict[tuple[int, int], Response] = {}  # at the reward workers, by (position, draw)
+        self.exhausted = False  # the shared counter
+        self.cost = Cost()
+
+    def run(self) -> None:
+        started = time.perf_counter()
+        while not self.should_stop():
+            self._launch()
+            if self.running:
+                for response in self.engine.step():
+                    self._finished(response)
+            if not self.scoring and not self.running:
+                if not self.ready:
+                    break
+                continue
+            waiting = time.perf_counter()
+            idle = not self.running
+            for (position, draw), verdict in self.rewards.poll(1.0 if idle else 0.0):
+                response = self.scoring.pop((position, draw), None)
+                if response is not None:  # None: a draw beyond a prefix that has resolved its prompt
+                    text = self.decode(response.token_ids)
+                    self._settle(self.mine[position], Attempt(response, text, verdict.reward, verdict.right, verdict.failure, verdict.parts))
+            if idle:
+                self.cost.reward_seconds += time.perf_counter() - waiting
+        self.cost.seconds += time.perf_counter() - started
+
+    def _launch(self) -> None:
+        while self.running < self.slots:
+            if not self.ready and not self._claim():
+                return
+            pool = self.ready[0]
+            if not pool.may_launch():
+                self.ready.popleft()
+                continue
+            self.engine.submit(pool.launch(seed_of(self.seed, "draw", self.name, pool.pool.prompt.id, pool.launched)))
+            self.running += 1
+
+    def _claim(self) -> bool:
+        if self.exhausted or self.open >= self.share:
+            return False
+        position = self.ranks.claim(self.name)
+        if position >= len(self.unclaimed):
+            self.exhausted = True
+            return False
+        pool = OpenPool(self.unclaimed[position], position, self.schedule, self.window)
+        self.mine[position] = self.by_id[pool.pool.prompt.id] = pool
+        self.open += 1
+        self.ready.append(pool)
+        return True
+
+    def _finished(self, response: Response) -> None:
+        pool = self.by_id[response.prompt_id]
+        del pool.running[response.draw]
+        self.running -= 1
+        self.cost.generated_tokens += len(response.token_ids)
+        if response.finish_reason == "length":  # a cut-off response is wrong, whatever it says so far
+            self._settle(pool, Attempt(response, self.decode(response.token_ids), 0.0, right=False))
+            return
+        self.scoring[pool.position, response.draw] = response
+        self.rewards.submit((pool.position, response.draw), self.decode(response.token_ids), pool.pool.prompt.answer)
+
+    def _settle(self, pool: OpenPool, attempt: Attempt) -> None:
+        pool.settle(attempt)
+        if pool.closed or pool.spent:
+            self.open -= 1
+            self._drop_surplus(pool)
+        elif pool.may_launch():
+            self.ready.append(pool)
+
+    def _drop_surplus(self, pool: OpenPool) -> None:
+        if pool.running:
+            self.engine.abort(pool.running.values())
+            self.running -= len(pool.running)
+            pool.running.clear()
+        for draw in range(pool.pool.drawn, pool.launched):
+            self.scoring.pop((pool.position, draw), None)
+            self.cost.surplus += 1
+        pool.finished.clear()
+
+    def own_pools(self) -> dict[int, Pool]:
+        return {position: open_pool.pool for position, open_pool in self.mine.items()}
+
+    def reopen(self, pools: Sequence[Pool]) -> None:
+        """Goes on with those of its prompts whose budget has grown."""
+        for position, open_pool in self.mine.items():
+            open_pool.pool = pools[position]
+            if not open_pool.closed and not open_pool.spent:
+                self.open += 1
+                self.ready.append(open_pool)
+
+    def abandon(self) -> None:
+        for open_pool in self.mine.values():
+            self.engine.abort(open_pool.running.values())
