@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import torch
 
-from ada.engine.errors import EngineError
+from ada.engine.errors import EngineError, ResponseError
 from ada.engine.fingerprint import Fingerprint
 from ada.engine.folder import ModelFolder
 from ada.engine.generation import Generation
 from ada.types import Draw, FinishReason, Response
 
 Key = tuple[str, int]  # (prompt id, draw index): names a draw among those that run
+
+
+class Ended(NamedTuple):
+    """What an engine says of a draw that ended, not yet looked at."""
+
+    draw: Draw
+    token_ids: list[int]
+    logprobs: list[float]
+    reason: str | None
+
 
 UNKNOWN = -1  # a weight version nobody has vouched for
 
@@ -30,18 +42,21 @@ class GuardedEngine(ABC):
         self._refusal: str | None = "it holds no weights anyone has vouched for: call load_weights (or trust_folder_weights) first"
         self._overwritten = False  # the folder's own weights are no longer, or no longer all, in the engine
         self._running: dict[Key, Draw] = {}
+        self._ended: deque[Ended] = deque()  # of the running draws, those that step() has yet to hand out
+        self._suspect_cache = False  # it may hold NaN, which spreads even from where nothing attends: 0 times NaN
 
     @abstractmethod
     def _start(self, draw: Draw) -> None: ...
 
     @abstractmethod
-    def _decode(self) -> list[Response]: ...
+    def _decode(self) -> list[Ended]: ...
 
     @abstractmethod
-    def _end(self, keys: Sequence[Key]) -> None: ...
+    def _end(self, keys: set[Key]) -> None:
+        """Forget these draws; some may have ended already."""
 
     @abstractmethod
-    def _replace(self, weights: Iterator[tuple[str, torch.Tensor]]) -> None: ...
+    def _replace(self, weights: Iterator[tuple[str, torch.Tensor]], wipe_cache: bool) -> None: ...
 
     @abstractmethod
     def _score(self, sequences: Sequence[tuple[int, ...]]) -> list[list[float]]: ...
@@ -69,20 +84,33 @@ class GuardedEngine(ABC):
         self._running[key] = draw
 
     def step(self) -> list[Response]:
-        """One decoding step for all running draws; those that finished, in no particular order."""
+        """One decoding step for all running draws; those that finished, in no particular order.
+
+        Raises ResponseError for a response that cannot be used. That draw is over; the others are not affected: go on with step().
+        """
         if not self._running:
             return []
         self._require_weights()
-        finished = self._decode()
-        for response in finished:
-            del self._running[response.prompt_id, response.draw]
+        self._ended.extend(self._decode())
+        finished: list[Response] = []
+        while self._ended:
+            error = _fault_in(self._ended[0])
+            if error is not None and finished:
+                break  # hand out the good ones now, raise at the next step
+            ended = self._ended.popleft()
+            del self._running[ended.draw.prompt.id, ended.draw.index]
+            if error is not None:
+                self._suspect_cache = True
+                raise error
+            finished.append(self._response(ended))
         return finished
 
     def abort(self, draws: Iterable[Draw]) -> None:
         """End draws; they never show up again. A draw that does not run (it finished, say) is left alone."""
-        keys = [key for draw in draws if (key := (draw.prompt.id, draw.index)) in self._running]
+        keys = {(draw.prompt.id, draw.index) for draw in draws} & self._running.keys()
         if keys:
             self._end(keys)
+        self._ended = deque(ended for ended in self._ended if (ended.draw.prompt.id, ended.draw.index) not in keys)
         for key in keys:
             del self._running[key]
 
@@ -97,8 +125,8 @@ class GuardedEngine(ABC):
         self.weight_version, self._overwritten = UNKNOWN, True
         self._refusal = f"loading weight version {version} did not complete, so it may hold a mixture: load a complete set"
         self.received = Fingerprint()
-        self._replace(self._checked(weights))
-        self.weight_version, self._refusal = version, None
+        self._replace(self._checked(weights), self._suspect_cache)
+        self.weight_version, self._refusal, self._suspect_cache = version, None, False
 
     def trust_folder_weights(self, version: int) -> None:
         """Generate from the weights of the model folder itself, as evaluation does; refused once anything else was loaded."""
@@ -110,7 +138,7 @@ class GuardedEngine(ABC):
 
     def refuse(self, reason: str) -> None:
         """Generate no more until the next complete load."""
-        self.weight_version, self._refusal = UNKNOWN, reason
+        self.weight_version, self._refusal, self._suspect_cache = UNKNOWN, reason, True
 
     def score(self, sequences: Sequence[tuple[int, ...]]) -> list[list[float]]:
         """Log-prob at temperature 1 of each token but the first, given those before it, under the engine's own weights."""
@@ -119,23 +147,12 @@ class GuardedEngine(ABC):
         short = [len(sequence) for sequence in sequences if len(sequence) < 2]
         if short:
             raise EngineError(f"a sequence of {short[0]} tokens has no token to score: give at least 2")
-        return self._score(sequences)
+        return self._score(sequences) if sequences else []
 
-    def _respond(self, draw: Draw, token_ids: Sequence[int], logprobs: Sequence[float], reason: str | None) -> Response:
-        """The finished draw, unless its log-probs are not numbers or its reason to end is unknown."""
-        at = f"prompt {draw.prompt.id} draw {draw.index}"
-        if len(token_ids) != len(logprobs):
-            raise EngineError(f"{at}: {len(token_ids)} token ids but {len(logprobs)} log-probs")
-        for position, logprob in enumerate(logprobs):
-            if not math.isfinite(logprob):
-                raise EngineError(
-                    f"{at}: log-prob {logprob} for token id {token_ids[position]} at position {position} of the response, "
-                    "allowed are finite numbers: look for NaN in the weights (a diverged update, a broken checkpoint)"
-                )
-        if reason not in ("stop", "length"):
-            raise EngineError(f"{at} ended with reason {reason!r}, allowed are 'stop' and 'length'")
-        finish: FinishReason = "stop" if reason == "stop" else "length"
-        return Response(draw.prompt.id, draw.index, tuple(token_ids), tuple(logprobs), finish, self.weight_version)
+    def _response(self, ended: Ended) -> Response:
+        finish: FinishReason = "stop" if ended.reason == "stop" else "length"
+        ids, logprobs = tuple(ended.token_ids), tuple(ended.logprobs)
+        return Response(ended.draw.prompt.id, ended.draw.index, ids, logprobs, finish, self.weight_version)
 
     def _require_weights(self) -> None:
         if self._refusal is not None:
@@ -161,3 +178,19 @@ class GuardedEngine(ABC):
             raise EngineError(
                 f"{len(missing)} of {len(self.folder.shapes)} weights never came, the first is {next(iter(missing))}: send all"
             )
+
+
+def _fault_in(ended: Ended) -> ResponseError | None:
+    """Why the response cannot be used: its log-probs are not one finite number for each token, or its reason to end is unknown."""
+    fault = None
+    if len(ended.token_ids) != len(ended.logprobs):
+        fault = f"{len(ended.token_ids)} token ids but {len(ended.logprobs)} log-probs"
+    elif ended.reason not in ("stop", "length"):
+        fault = f"ended with reason {ended.reason!r}, allowed are 'stop' and 'length'"
+    elif not all(map(math.isfinite, ended.logprobs)):
+        position = next(place for place, logprob in enumerate(ended.logprobs) if not math.isfinite(logprob))
+        fault = (
+            f"log-prob {ended.logprobs[position]} for token id {ended.token_ids[position]} at position {position} of the response, "
+            "allowed are finite numbers: look for NaN in the weights (a diverged update, a broken checkpoint)"
+        )
+    return None if fault is None else ResponseError(ended.draw.prompt.id, ended.draw.index, fault)

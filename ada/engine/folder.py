@@ -29,7 +29,7 @@ def read_folder(path: str) -> ModelFolder:
     text = config.get_text_config()
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config)
-    first_name = {}
+    first_name: dict[int, str] = {}
     aliases: dict[str, tuple[str, ...]] = {}
     for name, parameter in model.named_parameters(remove_duplicate=False):
         first = first_name.setdefault(id(parameter), name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -72,9 +73,10 @@ def _largest_difference(engine: Sequence[Sequence[float]], actor: Sequence[Seque
     largest, where = 0.0, ""
     for index, (ours, theirs) in enumerate(zip(engine, actor, strict=True)):
         for position, (a, b) in enumerate(zip(ours, theirs, strict=True)):
-            if not abs(a - b) <= largest:  # NaN too
-                largest, where = abs(a - b), f"token {position + 1} of held sequence {index}: engine {a:.6f}, actor {b:.6f}"
-    if not largest <= tolerance:
+            difference = abs(a - b) if math.isfinite(a - b) else math.inf
+            if difference > largest:
+                largest, where = difference, f"token {position + 1} of held sequence {index}: engine {a:.6f}, actor {b:.6f}"
+    if largest > tolerance:
         raise SyncError(
             f"after the sync the engine's log-probs differ from the actor's by up to {largest:.3g}, allowed is {tolerance:.3g} ({where}). "
             "Either a weight did not arrive (a tied head, a stale cache), or the two compute in different precision: "

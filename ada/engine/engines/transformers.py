@@ -18,13 +18,13 @@ from pydantic import Field
 from transformers import AutoModelForCausalLM, Cache
 
 from ada.config import config
-from ada.engine.base import GuardedEngine, Key
+from ada.engine.base import Ended, GuardedEngine, Key
 from ada.engine.folder import ModelFolder, read_folder, require_room
 from ada.engine.generation import Generation, invert_cdf, processed_logprobs
 from ada.engine.isolation import isolated
-from ada.types import Draw, Response
+from ada.types import Draw
 
-ROWS = 32
+ROWS = 64
 
 
 @config
@@ -70,7 +70,7 @@ class TransformersEngine(GuardedEngine):
         on = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0))) if torch.cuda.is_available() else torch.device("cpu")
         with isolated(compiling=True):
             model = AutoModelForCausalLM.from_pretrained(folder.path, dtype=getattr(torch, dtype), attn_implementation="sdpa")
-        self._model = model.to(on).eval()
+        self._model = model.to(on).eval()  # type: ignore[arg-type]
         self._max_concurrent = max_concurrent
         self._waiting: deque[Draw] = deque()
         self._prompts: dict[tuple[int, ...], tuple[torch.Tensor, torch.Tensor]] = {}  # the prompt cache: keys and values, next logits
@@ -97,7 +97,7 @@ class TransformersEngine(GuardedEngine):
         self._waiting.append(draw)
 
     @torch.no_grad()
-    def _decode(self) -> list[Response]:
+    def _decode(self) -> list[Ended]:
         while self._waiting and len(self._slots) < self._max_concurrent:
             self._admit(self._waiting.popleft())
         blocks = self._blocks()
@@ -136,9 +136,10 @@ class TransformersEngine(GuardedEngine):
         """Writes the next token of each draw in the block; the slots of those that ended with it."""
         logprobs_RV = processed_logprobs(self._logits_SV[rows], self.generation)
         written_R1 = self._written_S[rows].unsqueeze(-1)
-        tokens_R = invert_cdf(logprobs_RV, self._uniforms_ST[rows].gather(-1, written_R1).squeeze(-1)).clamp_(
+        tokens_R = invert_cdf(logprobs_RV, self._uniforms_ST[rows].gather(-1, written_R1).squeeze(-1))
+        tokens_R.clamp_(
             max=self.folder.vocabulary - 1
-        )
+        )  # it is past the end where log-probs are not numbers, and refused when the draw ends
         self._tokens_ST[rows].scatter_(-1, written_R1, tokens_R.unsqueeze(-1))
         self._logprobs_ST[rows].scatter_(-1, written_R1, logprobs_RV.gather(-1, tokens_R.unsqueeze(-1)))
         in_use = slice(rows.start, min(rows.stop, len(self._slots)))
@@ -146,10 +147,10 @@ class TransformersEngine(GuardedEngine):
         ended_R = torch.isin(tokens_R, self._ends) | (self._written_S[rows] >= self.generation.max_response_tokens)
         return [rows.start + row for row in ended_R[: in_use.stop - in_use.start].nonzero().flatten().tolist()]
 
-    def _finish(self, slot: int) -> Response:
+    def _finish(self, slot: int) -> Ended:
         written = int(self._written_S[slot])
         tokens, logprobs = self._tokens_ST[slot, :written].tolist(), self._logprobs_ST[slot, :written].tolist()
-        return self._respond(self._slots[slot], tokens, logprobs, "stop" if tokens[-1] in self.folder.end_ids else "length")
+        return Ended(self._slots[slot], tokens, logprobs, "stop" if tokens[-1] in self.folder.end_ids else "length")
 
     def _free(self, slot: int) -> None:
         last = len(self._slots) - 1
@@ -175,16 +176,17 @@ class TransformersEngine(GuardedEngine):
         )
         self._logits_SV[rows] = out.logits[:, 0].float()
 
-    def _end(self, keys: Sequence[Key]) -> None:
-        gone = set(keys)
-        self._waiting = deque(draw for draw in self._waiting if (draw.prompt.id, draw.index) not in gone)
+    def _end(self, keys: set[Key]) -> None:
+        self._waiting = deque(draw for draw in self._waiting if (draw.prompt.id, draw.index) not in keys)
         for slot in reversed(range(len(self._slots))):
-            if (self._slots[slot].prompt.id, self._slots[slot].index) in gone:
+            if (self._slots[slot].prompt.id, self._slots[slot].index) in keys:
                 self._free(slot)
 
     @torch.no_grad()
-    def _replace(self, weights: Iterator[tuple[str, torch.Tensor]]) -> None:
+    def _replace(self, weights: Iterator[tuple[str, torch.Tensor]], wipe_cache: bool) -> None:
         self._prompts.clear()  # they were read by the old weights
+        if wipe_cache:
+            self._kv.zero_()
         own = dict(self._model.named_parameters())
         for name, tensor in weights:
             own[name].copy_(tensor)

@@ -6,6 +6,7 @@ import gc
 import importlib.util
 import os
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from unittest import mock
 
@@ -13,12 +14,12 @@ import torch
 from pydantic import Field
 
 from ada.config import config
-from ada.engine.base import GuardedEngine, Key
+from ada.engine.base import Ended, GuardedEngine, Key
 from ada.engine.errors import EngineError
 from ada.engine.folder import ModelFolder, read_folder, require_room
 from ada.engine.generation import Generation
 from ada.engine.isolation import isolated
-from ada.types import Draw, Response
+from ada.types import Draw
 
 if TYPE_CHECKING:
     from vllm import LLMEngine, SamplingParams
@@ -114,12 +115,12 @@ class VLLMEngine(GuardedEngine):
             self._vllm.add_request(request, {"prompt_token_ids": list(token_ids)}, params)
         return request
 
-    def _decode(self) -> list[Response]:
+    def _decode(self) -> list[Ended]:
         with isolated(compiling=not self._eager):
             outputs = self._vllm.step()
-        return [self._response(output) for output in outputs]
+        return [self._ended_by(output) for output in outputs]
 
-    def _response(self, output: Any) -> Response:
+    def _ended_by(self, output: Any) -> Ended:
         key = self._keys.pop(output.request_id)
         del self._requests[key]
         completion, draw = output.outputs[0], self._running[key]
@@ -127,19 +128,19 @@ class VLLMEngine(GuardedEngine):
             raise EngineError(
                 f"prompt {key[0]} draw {key[1]}: vLLM read {len(output.prompt_token_ids)} prompt ids that are not the ones given"
             )
-        logprobs = [of_position[token].logprob for token, of_position in zip(completion.token_ids, completion.logprobs, strict=True)]
-        return self._respond(draw, completion.token_ids, logprobs, completion.finish_reason)
+        token_ids = list(completion.token_ids)
+        return Ended(draw, token_ids, logprobs_of(token_ids, completion.logprobs), completion.finish_reason)
 
-    def _end(self, keys: Sequence[Key]) -> None:
-        requests = [self._requests.pop(key) for key in keys]
+    def _end(self, keys: set[Key]) -> None:
+        requests = [self._requests.pop(key) for key in keys if key in self._requests]
         with isolated(compiling=not self._eager):
             self._vllm.abort_request(requests)
         for request in requests:
             del self._keys[request]
 
-    def _replace(self, weights: Iterator[tuple[str, torch.Tensor]]) -> None:
+    def _replace(self, weights: Iterator[tuple[str, torch.Tensor]], wipe_cache: bool) -> None:
         with isolated(compiling=not self._eager):
-            self._vllm.collective_rpc(_reload, args=(self._named_for_vllm(weights),))
+            self._vllm.collective_rpc(partial(_reload, weights=self._named_for_vllm(weights), wipe_cache=wipe_cache))
             if not self._vllm.reset_prefix_cache():
                 raise EngineError("vLLM did not reset its prefix cache, so it would go on from the old weights' keys and values")
 
@@ -153,20 +154,20 @@ class VLLMEngine(GuardedEngine):
     def _score(self, sequences: Sequence[tuple[int, ...]]) -> list[list[float]]:
         from vllm import SamplingParams
 
+        if (longest := max(map(len, sequences))) >= self._max_model_len:
+            raise EngineError(f"cannot score a sequence of {longest} tokens: vLLM scores up to {self._max_model_len - 1} here")
         params = SamplingParams(max_tokens=1, prompt_logprobs=0, detokenize=False, ignore_eos=True, seed=0)
         order: dict[str, int] = {}
         for index, sequence in enumerate(sequences):
-            if len(sequence) >= self._max_model_len:
-                raise EngineError(f"cannot score a sequence of {len(sequence)} tokens: vLLM scores up to {self._max_model_len - 1} here")
             self._submissions += 1
             order[self._add(f"score#{self._submissions}", sequence, params)] = index
         scores: list[list[float]] = [[] for _ in sequences]
         with isolated(compiling=not self._eager):
             while self._vllm.has_unfinished_requests():
+                output: Any
                 for output in self._vllm.step():
                     index = order[output.request_id]
-                    positions = zip(sequences[index][1:], output.prompt_logprobs[1:], strict=True)
-                    scores[index] = [of_position[token].logprob for token, of_position in positions]
+                    scores[index] = logprobs_of(sequences[index][1:], output.prompt_logprobs[1:])
         return scores
 
     def close(self) -> None:
@@ -175,6 +176,11 @@ class VLLMEngine(GuardedEngine):
             self._vllm.engine_core.shutdown()
         del self._vllm
         gc.collect()
+
+
+def logprobs_of(token_ids: Sequence[int], positions: Sequence[Any]) -> list[float]:
+    """The log-prob of each token, looked up by its id: a position's map may hold other tokens too, in any order."""
+    return [of_position[token].logprob for token, of_position in zip(token_ids, positions, strict=True)]
 
 
 def _require_vllm() -> None:
@@ -188,7 +194,7 @@ def _launcher_environment() -> dict[str, str]:
     return {name: rank for name in ("RANK", "LOCAL_RANK") if name not in os.environ}
 
 
-def _reload(worker: Any, weights: Iterator[tuple[str, torch.Tensor]]) -> None:
+def _reload(worker: Any, weights: Iterator[tuple[str, torch.Tensor]], wipe_cache: bool) -> None:
     """Runs in vLLM's worker: its layer-by-layer reload, which repacks each layer once all of its weights are there.
 
     The last step is taken after a failure too: it forgets what was buffered, which the next load would else count as its own.
@@ -206,6 +212,9 @@ def _reload(worker: Any, weights: Iterator[tuple[str, torch.Tensor]]) -> None:
             finalize_layerwise_reload(model, worker.model_config)
     if missing := needed - loaded:
         raise EngineError(f"vLLM's model did not take {len(missing)} of its weights, such as {min(missing)}: it names them otherwise")
+    if wipe_cache:
+        for kv in worker.model_runner.kv_caches:
+            kv.zero_()
 
 
 def _forget_groups() -> None:
