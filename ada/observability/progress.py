@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 import sys
@@ -73,11 +74,11 @@ class PlainLines:
     def note(self, text: str) -> None:
         self._print(re.sub(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b-\x1f\x7f]", "", text))
 
-    def close(self) -> None:
-        self._stream.flush()
+    def close(self) -> None: ...
 
     def _print(self, line: str) -> None:
-        print(line, file=self._stream, flush=True)
+        with contextlib.suppress(OSError):  # a closed pipe does not end a run
+            print(line, file=self._stream, flush=True)
 
 
 class LiveDisplay:
@@ -105,7 +106,7 @@ class LiveDisplay:
             self.note(f"step {record.step}   held out   {'   '.join(held_out)}")
 
     def note(self, text: str) -> None:
-        self._console.print(Text(text, style="dim"))
+        self._console.print(Text(text))
 
     def close(self) -> None:
         live, self._live = self._live, None
@@ -118,7 +119,9 @@ class LiveDisplay:
         head = Table.grid(expand=True)
         head.add_column(overflow="ellipsis", no_wrap=True, ratio=1)
         head.add_column(justify="right", no_wrap=True)
-        head.add_row(Text(self._name, style="bold"), Text(f"step {done} of {total}"))
+        head.add_row(
+            Text(self._name, style="bold"), Text.assemble(f"step {done} of {total}", (f"   {clock(self._time.elapsed)}", "bright_black"))
+        )
         bar = ProgressBar(total=total, completed=done, width=width, complete_style="cyan", finished_style="cyan", style="bright_black")
         framed = Table.grid()
         framed.add_column(width=width)
@@ -136,11 +139,12 @@ class LiveDisplay:
             ("tokens/s", compact(figures["tokens_per_second"])),
             ("left", clock(self._time.left)),
         ]
-        grid = Table.grid(expand=True)
+        wide = self._console.width >= 72
+        grid = Table.grid(expand=True, padding=(0, 4 if wide else 2, 0, 0))
         for index in range(len(columns)):
-            grid.add_column(no_wrap=True, ratio=2 if index == 0 else 1, justify="right" if index == len(columns) - 1 else "left")
+            grid.add_column(no_wrap=True, ratio=1 if index == 0 else None, justify="right" if index == len(columns) - 1 else "left")
         grid.add_row(*(Text(label, style="bright_black") for label, _ in columns))
-        first = Text.assemble((columns[0][1], "bold"), "  ", (sparkline(self._rewards, 12), "cyan"))
+        first = Text.assemble((columns[0][1], "bold"), "  ", (sparkline(self._rewards, 12) if wide else "", "cyan"))
         grid.add_row(first, *(Text(value) for _, value in columns[1:]))
         return grid
 
@@ -158,24 +162,30 @@ class _TimeLeft:
 
     def __init__(self) -> None:
         self.total = self.done = 0
+        self._begun = time.monotonic()
         self._ends: deque[float] = deque(maxlen=_RECENT + 1)
 
     def start(self, total: int, first: int) -> None:
         self.total, self.done = total, first
-        self._ends.append(time.monotonic())
+        self._begun = time.monotonic()
+        self._ends.append(self._begun)
 
     def step(self) -> None:
         self.done += 1
         self._ends.append(time.monotonic())
 
     @property
+    def elapsed(self) -> float:
+        return time.monotonic() - self._begun
+
+    @property
     def left(self) -> float | None:
-        """None before the first step. Counts down within a step."""
+        """None before the first step. Counts down within a step, at most by what a step takes."""
         steps = len(self._ends) - 1
         if steps < 1:
             return None
         each = (self._ends[-1] - self._ends[0]) / steps
-        return max(0.0, each * (self.total - self.done) - (time.monotonic() - self._ends[-1]))
+        return max(0.0, each * (self.total - self.done) - min(each, time.monotonic() - self._ends[-1]))
 
 
 def _plain_number(value: float | None) -> str:

@@ -69,14 +69,29 @@ def test_plain_output_has_no_control_characters():
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", stream.getvalue())
 
 
+def test_a_closed_pipe_does_not_end_the_run_N03():
+    class Closed(io.StringIO):
+        def write(self, text):
+            raise BrokenPipeError
+
+    shown = PlainLines(Closed())
+    shown.start(1)
+    shown.step(StepRecord(1, METRICS))
+    shown.close()
+
+
 def test_a_continued_run_counts_the_steps_done_before(seconds):
     display = LiveDisplay("micro", Console(file=io.StringIO(), width=80))
     display._time.start(100, 40)
     seconds[0] += 3.0
     display.step(StepRecord(41, METRICS))
     lines = drawn(display, 80)
-    assert lines[1].startswith("micro") and lines[1].endswith("step 41 of 100")
+    assert lines[1].startswith("micro") and lines[1].endswith("step 41 of 100   0:03")
     assert lines[4].endswith("2:57")  # 59 steps of 3 s
+    seconds[0] += 1.0
+    assert drawn(display, 80)[4].endswith("2:56")
+    seconds[0] += 60.0  # a long step: what is left of the others stays
+    assert drawn(display, 80)[4].endswith("2:54")
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120, 200])

@@ -72,6 +72,7 @@ def test_off_imports_nothing_and_leaves_nothing(tmp_path):
     assert not list(tmp_path.glob("wandb"))
 
 
+@pytest.mark.slow
 def test_auto_without_a_key_is_offline_inside_the_run_and_silent(tmp_path):
     done = tracked(tmp_path, "auto")
     assert done.stdout.split() == ["True", "0", "None"] and done.stderr == ""
@@ -79,6 +80,7 @@ def test_auto_without_a_key_is_offline_inside_the_run_and_silent(tmp_path):
     assert [(row["_step"], row["reward/mean"], "nothing" in row) for row in history] == [(0, 0.0, False), (1, 0.5, False)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "online"])
 def test_a_key_without_a_network_costs_seconds_and_one_warning_N03(tmp_path, mode):
     environment = 'os.environ.update(WANDB_API_KEY="0" * 40, WANDB_BASE_URL="http://127.0.0.1:9")'
