@@ -139,7 +139,7 @@ class TransformersEngine(GuardedEngine):
         tokens_R = invert_cdf(logprobs_RV, self._uniforms_ST[rows].gather(-1, written_R1).squeeze(-1))
         tokens_R.clamp_(
             max=self.folder.vocabulary - 1
-        )  # it is past the end where log-probs are not numbers, and refused when the draw ends
+        )  # past the end where log-probs are not numbers; such a draw is refused
         self._tokens_ST[rows].scatter_(-1, written_R1, tokens_R.unsqueeze(-1))
         self._logprobs_ST[rows].scatter_(-1, written_R1, logprobs_RV.gather(-1, tokens_R.unsqueeze(-1)))
         in_use = slice(rows.start, min(rows.stop, len(self._slots)))
