@@ -23,7 +23,9 @@ LINKED    := $(VENV)/linked-$(shell cat setup.cfg pyproject.toml | cksum | cut -
 
 # ninja, which torch looks for when it compiles an operator, is in the environment too.
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
-LAUNCH = $(if $(filter 1,$(NPROC)),$(VENV)/bin/ada,$(VENV)/bin/torchrun --standalone --nproc-per-node=$(NPROC) -m ada)
+# After ctrl-C torchrun gives each process one SIGINT and the seconds named here to write its checkpoint.
+TORCHRUN := $(VENV)/bin/torchrun --standalone --shutdown-timeout=300 --no-python
+LAUNCH = $(if $(filter 1,$(NPROC)),,$(TORCHRUN) --nproc-per-node=$(NPROC) )$(VENV)/bin/ada
 
 .DEFAULT_GOAL := help
 .PHONY: help install train eval check test test-fast lint bench reproduce lock clean
