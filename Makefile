@@ -1,4 +1,4 @@
-# Needs Python 3.11, make and g++ on Linux. Every target installs what it needs first, once; `make help` lists them.
+# Needs Python 3.11, make and g++ on Linux, x86-64. Every target installs what it needs first, once; `make help` lists them.
 
 RECIPE ?= micro_seq_balance
 ARGS   ?=
@@ -17,7 +17,8 @@ VENV := .venv
 LOCK := requirements/$(KIND).txt
 PIP  := $(VENV)/bin/python -m pip --disable-pip-version-check install --no-deps
 pinned = $(shell grep '^$(1)==' $(LOCK))
-# `installed` is written when all of the lock is in; its name says which lock, on which kind of machine, in which folder. `linked`: likewise for ada itself.
+# `installed` is written when all of the lock is in; its name says which lock, on which kind of machine, in which folder.
+# `linked` says the same of ada itself.
 INSTALLED := $(VENV)/installed-$(KIND)-$(shell { cat $(LOCK); pwd; } | cksum | cut -d' ' -f1)
 LINKED    := $(VENV)/linked-$(shell cat setup.cfg pyproject.toml | cksum | cut -d' ' -f1)
 
@@ -73,7 +74,8 @@ $(INSTALLED):
 	@$(PIP) $(call pinned,setuptools)
 	@$(PIP) --no-build-isolation $(call pinned,deepspeed)
 ifeq ($(KIND),cpu)
-	@$(PIP) $(call pinned,torch) 2>/dev/null || echo "$(call pinned,torch) is not on this machine's package index; taking it from $(CPU_TORCH_INDEX)"
+	@$(PIP) $(call pinned,torch) 2>/dev/null || \
+	  echo "$(call pinned,torch) is not on this machine's package index; taking it from $(CPU_TORCH_INDEX)"
 	@$(PIP) --index-url $(CPU_TORCH_INDEX) $(call pinned,torch)
 endif
 	@$(PIP) -r $(LOCK)
