@@ -125,9 +125,11 @@ class Actor:
         self.engine.save_checkpoint(str(folder), tag=STATE, client_state={"updates": self.updates})
 
     def load_state(self, folder: str | Path) -> None:
+        if not (Path(folder) / STATE).is_dir():
+            raise FileNotFoundError(f"{folder} holds no actor state: there is no folder `{STATE}` in it, as `save_state` writes")
         path, client = self.engine.load_checkpoint(str(folder), tag=STATE)
         if path is None:
-            raise FileNotFoundError(f"{folder} holds no actor state that DeepSpeed could load: it looked for {Path(folder) / STATE}")
+            raise ValueError(f"{folder}/{STATE} could not be loaded: DeepSpeed's log names the file that is missing or unreadable")
         self.updates = client["updates"]
 
     def _forward(self, batch: Batch, temperature: float, entropy_gradient: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
@@ -176,8 +178,10 @@ class Actor:
         """Takes the optimizer step; the gradient's norm before clipping."""
         for group in self.engine.optimizer.param_groups:
             group["lr"] = rate
+        whole = self.trainer.zero_stage == 0  # where DeepSpeed keeps the norm to itself
+        norm = float(torch.nn.utils.get_total_norm([p.grad for p in self.engine.module.parameters()])) if whole else math.nan
         self.engine.step()
-        norm = float(self.engine.get_global_grad_norm())
+        norm = norm if whole else float(self.engine.get_global_grad_norm())
         if not math.isfinite(norm):
             raise FloatingPointError(
                 f"update {self.updates}: the gradient's norm is {norm}, and the weights are spoilt: resume from the last checkpoint, "

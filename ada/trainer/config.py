@@ -14,7 +14,9 @@ from ada.trainer.aggregation.token_mean import TokenMean
 @config
 class TrainerConfig:
     learning_rate: Annotated[float, Field(ge=0, description="AdamW step size after the warm-up")]
-    warmup_updates: Annotated[int, Field(ge=0, description="updates over which the step size rises linearly; it is constant afterwards")] = 0
+    warmup_updates: Annotated[
+        int, Field(ge=0, description="updates over which the step size rises linearly; it is constant afterwards")
+    ] = 0
     beta1: Annotated[float, Field(ge=0, lt=1, description="AdamW decay of the mean gradient")] = 0.9
     beta2: Annotated[float, Field(ge=0, lt=1, description="AdamW decay of the squared gradient")] = 0.999
     epsilon: Annotated[float, Field(gt=0, description="AdamW epsilon")] = 1e-8
@@ -28,11 +30,17 @@ class TrainerConfig:
         Literal["keep", "drop"], Field(description="groups without any credit: count among the update's tokens, or are left out of it")
     ] = "keep"
     zero_stage: Annotated[
-        Literal[0, 1, 2, 3], Field(description="what is sharded over the ranks: 1 optimizer state, 2 and gradients, 3 and weights; 0: nothing")
+        Literal[0, 1, 2, 3],
+        Field(description="what is sharded over the ranks: 1 optimizer state, 2 and gradients, 3 and weights; 0: nothing"),
     ] = 3
-    micro_batch_tokens: Annotated[int, Field(gt=0, description="slots of a forward pass on one rank; a longer single row is taken whole")] = 16384
+    micro_batch_tokens: Annotated[
+        int, Field(gt=0, description="slots of a forward pass on one rank; a longer single row is taken whole")
+    ] = 16384
     row_tokens: Annotated[
-        int, Field(gt=0, description="slots of a row that sequences are packed into; a longer sequence lengthens it. Attention costs its square")
+        int,
+        Field(
+            gt=0, description="slots of a row that sequences are packed into; a longer sequence lengthens it. Attention costs its square"
+        ),
     ] = 4096
     gradient_checkpointing: Annotated[bool, Field(description="recompute each layer in the backward pass, to save memory")] = False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 
 import torch
 import torch.distributed as dist
@@ -16,7 +17,7 @@ def start_distributed() -> tuple[int, int]:
     gpu = torch.cuda.is_available()
     if not gpu:
         os.environ.setdefault("DS_ACCELERATOR", "cpu")
-    os.environ.setdefault("DEEPSPEED_LOG_LEVEL", "warning")
+    warnings.filterwarnings("ignore", r"`torch\.distributed\..*` is deprecated", FutureWarning)  # DeepSpeed's calls, one warning each
     import deepspeed
 
     if not dist.is_initialized():

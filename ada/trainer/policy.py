@@ -13,6 +13,7 @@ from torch import nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
+from transformers.utils.logging import disable_progress_bar
 
 LOGITS_AT_ONCE = 2**26  # tokens * vocabulary of a piece: 256 MiB in float32
 
@@ -69,6 +70,7 @@ class Policy(nn.Module):
 
 def load_policy(folder: Path, dtype: torch.dtype, gradient_checkpointing: bool) -> Policy:
     """The model in `folder` with every dropout off: two passes over the same tokens must agree to the last bit."""
+    disable_progress_bar()
     config = AutoConfig.from_pretrained(folder)
     for key, value in config.to_dict().items():
         if isinstance(value, float) and ("dropout" in key or "pdrop" in key):

@@ -15,7 +15,9 @@ from ada.types import Batch
 @config
 class CISPO:
     name: Literal["cispo"] = "cispo"
-    clip_low: Annotated[float | None, Field(gt=0, lt=1, description="the weight is at least 1 - clip_low; null: unbounded, as published")] = None
+    clip_low: Annotated[
+        float | None, Field(gt=0, lt=1, description="the weight is at least 1 - clip_low; null: unbounded, as published")
+    ] = None
     clip_high: Annotated[float, Field(gt=0, description="the weight is at most 1 + clip_high")] = 0.28
 
     def per_token(self, logprobs: torch.Tensor, old_logprobs: torch.Tensor, batch: Batch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:

@@ -12,7 +12,9 @@ from ada.config import config
 @config
 class Log:
     name: Literal["log"] = "log"
-    floor: Annotated[float, Field(gt=0, le=1, description="a pass rate below counts as this, so that the weight is at most 1 / floor")] = 0.01
+    floor: Annotated[float, Field(gt=0, le=1, description="a pass rate below counts as this, so that the weight is at most 1 / floor")] = (
+        0.01
+    )
 
     def weight(self, pass_rate: float) -> float:
         """f'(p) = 1 / p."""

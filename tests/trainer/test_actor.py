@@ -1,0 +1,242 @@
+"""The actor on one rank. What takes two is in test_two_ranks.py."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM
+
+from ada.trainer.actor import Actor
+from ada.trainer.aggregation.sequence_mean import SequenceMean
+from ada.trainer.batching import pack
+from ada.trainer.config import TrainerConfig, learning_rate
+from ada.trainer.losses.clipped import Clipped
+from ada.trainer.losses.raft import RAFT
+from tests.trainer.plain import law, load, sequences, train
+
+
+def recipe(**changes) -> TrainerConfig:
+    # A large epsilon makes Adam's step a smooth function of the gradient; with 1e-8 it is the sign of rounding errors where that is 0.
+    keys = {"epsilon": 1e-3, "learning_rate": 1e-3, "beta2": 0.95, "weight_decay": 0.1, "max_grad_norm": 0.5}
+    keys |= {"micro_batch_tokens": 70, "row_tokens": 40}
+    return TrainerConfig(**(keys | changes))
+
+
+def start(folder, dtype=torch.float32, temperature=1.0, **changes) -> Actor:
+    return Actor.start(folder, recipe(**changes), dtype, temperature)
+
+
+def batches(actor: Actor, items):
+    return pack(items, 0, 1, actor.trainer.micro_batch_tokens, actor.trainer.row_tokens)
+
+
+def weights(actor: Actor) -> dict[str, torch.Tensor]:
+    return {name: w.clone() for name, w in actor.named_weights()}
+
+
+def same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
+    return a.keys() == b.keys() and all(torch.equal(a[k], b[k]) for k in a)
+
+
+def silent(items):
+    return [dataclasses.replace(s, advantage=0.0) for s in items]
+
+
+@pytest.mark.parametrize("stage", [0, 1, 2, 3])
+def test_two_updates_equal_plain_torch_L01_L05(tiny_model, stage):
+    items = sequences()
+    actor = start(tiny_model, zero_stage=stage, entropy_coefficient=0.01, temperature=0.8)
+    b = batches(actor, items)
+    assert len(b) > 3
+    old = actor.logprobs(b)
+    stats = [actor.update(b, old, Clipped()) for _ in range(2)]
+    expected, final = train(tiny_model, items, 2, 1e-3, 0.8, 0.01, 0.5)
+    for got, want in zip(stats, expected, strict=True):
+        assert got.loss == pytest.approx(want["loss"], rel=1e-5)
+        assert got.grad_norm == pytest.approx(want["norm"], rel=1e-5)
+        assert got.entropy == pytest.approx(want["entropy"], rel=1e-5)
+    moved = weights(actor)
+    assert moved.keys() == final.keys()
+    for name, w in final.items():
+        torch.testing.assert_close(moved[name], w, atol=2e-6, rtol=1e-5)
+    assert actor.updates == 2
+
+
+@pytest.mark.parametrize("checkpointing", [False, True])
+def test_first_ratio_is_exactly_one_and_the_second_is_not_L07_P03(tiny_model, checkpointing):
+    actor = start(tiny_model, learning_rate=0.05, gradient_checkpointing=checkpointing)
+    b = batches(actor, sequences())
+    old = actor.logprobs(b)
+    first, second = actor.update(b, old, Clipped()), actor.update(b, old, Clipped())
+    assert first.diagnostics == {"clip_fraction": 0.0, "ratio": 1.0}
+    assert second.diagnostics["clip_fraction"] > 0.1
+
+
+def test_without_old_log_probs_the_pass_itself_gives_them(tiny_model):
+    given, own = start(tiny_model), start(tiny_model)
+    b = batches(given, sequences())
+    assert given.update(b, given.logprobs(b), Clipped()) == own.update(b, None, Clipped())
+    assert same(weights(given), weights(own))
+
+
+@pytest.mark.parametrize(("budget", "row", "reverse"), [(1, 1, False), (10_000, 10_000, True), (120, 60, True)])
+@pytest.mark.parametrize("aggregation", [{}, {"aggregation": SequenceMean()}])
+def test_gradient_does_not_depend_on_split_order_or_packing_L01(tiny_model, budget, row, reverse, aggregation):
+    items = sequences()
+    reference, other = start(tiny_model, **aggregation), start(tiny_model, micro_batch_tokens=budget, row_tokens=row, **aggregation)
+    a = reference.update(batches(reference, items), None, Clipped())
+    b = other.update(batches(other, items[::-1] if reverse else items), None, Clipped())
+    assert b.grad_norm == pytest.approx(a.grad_norm, rel=1e-5)
+    for x, y in zip(weights(reference).values(), weights(other).values(), strict=True):
+        torch.testing.assert_close(x, y, atol=2e-6, rtol=1e-5)
+
+
+def test_statistics_are_those_of_the_pooled_tokens_N02(tiny_model):
+    items = sequences()
+    actor = start(tiny_model, temperature=0.8)
+    stats = actor.update(batches(actor, items), None, Clipped())
+    with torch.no_grad():
+        laws = [law(load(tiny_model), s, 0.8) for s in items]
+    gaps = torch.cat([lp - torch.tensor(s.sampler_logprobs) for (lp, _), s in zip(laws, items, strict=True)]).abs()
+    assert stats.tokens == len(gaps)
+    assert stats.sequences == 11
+    assert stats.mismatch_abs_mean == pytest.approx(gaps.mean().item(), rel=1e-5)
+    assert stats.mismatch_abs_max == pytest.approx(gaps.max().item(), rel=1e-5)
+    assert stats.entropy == pytest.approx(torch.cat([h for _, h in laws]).mean().item(), rel=1e-5)
+
+
+def test_zero_learning_rate_moves_nothing(tiny_model):
+    actor = start(tiny_model, learning_rate=0.0)
+    before = weights(actor)
+    assert actor.update(batches(actor, sequences()), None, Clipped()).grad_norm > 0
+    assert same(before, weights(actor))
+
+
+def test_zero_advantage_moves_nothing_even_with_momentum(tiny_model):
+    actor = start(tiny_model)
+    actor.update(batches(actor, sequences()), None, Clipped())
+    before = weights(actor)
+    stats = actor.update(batches(actor, silent(sequences())), None, Clipped())
+    assert (stats.skipped, stats.grad_norm, actor.updates) == (True, 0.0, 1)
+    assert actor.update([], None, Clipped()).skipped
+    assert same(before, weights(actor))
+
+
+@pytest.mark.parametrize(("loss", "changes"), [(RAFT(), {}), (Clipped(), {"entropy_coefficient": 0.01})])
+def test_zero_advantage_does_move_where_something_else_pulls(tiny_model, loss, changes):
+    actor = start(tiny_model, **changes)
+    before = weights(actor)
+    assert not actor.update(batches(actor, silent(sequences())), None, loss).skipped
+    assert not same(before, weights(actor))
+
+
+def test_entropy_bonus_raises_entropy(tiny_model):
+    actor = start(tiny_model, entropy_coefficient=1.0, weight_decay=0.0)
+    b = batches(actor, silent(sequences()))
+    first, *_, last = (actor.update(b, None, Clipped()).entropy for _ in range(4))
+    assert last > first + 0.05
+
+
+def test_an_incomplete_update_is_refused_L01(tiny_model):
+    actor = start(tiny_model)
+    with pytest.raises(ValueError, match="response tokens over all ranks"):
+        actor.update(batches(actor, sequences())[1:], None, Clipped())
+
+
+def test_a_loss_that_is_not_finite_leaves_the_weights_alone(tiny_model):
+    actor = start(tiny_model)
+    b = batches(actor, sequences())
+    old = [o - 1e4 for o in actor.logprobs(b)]  # ratio overflows
+    before = weights(actor)
+    with pytest.raises(FloatingPointError, match="the loss is"):
+        actor.update(b, old, Clipped())
+    assert same(before, weights(actor))
+
+
+@pytest.mark.parametrize("stage", [1, 2, 3])
+def test_bfloat16_weights_follow_float32_masters_L06(tiny_model, stage):
+    """With beta1 = beta2 = 0 a step moves a weight by learning_rate * sign(gradient): here by 2^-10, which near 1 is lost in bfloat16."""
+    changes = {"learning_rate": 2.0**-10, "beta1": 0.0, "beta2": 0.0, "epsilon": 1e-12, "weight_decay": 0.0}
+    actor = start(tiny_model, torch.bfloat16, zero_stage=stage, **changes)
+    name = "model.norm.weight"  # all ones at the start; bfloat16 has steps of 2^-8 below 1 and 2^-7 above
+    b = batches(actor, sequences(2))
+    before = weights(actor)[name]
+    for _ in range(16):
+        actor.update(b, None, Clipped())
+    after = weights(actor)[name]
+    assert before.dtype == after.dtype == torch.bfloat16
+    assert (before == 1).all()
+    assert (after.float() - 1).abs().max() == 2.0**-6  # a weight whose gradient kept its sign has come all the way
+
+
+def test_bfloat16_keeps_rotary_frequencies_float32_P04(tiny_model):
+    actor = start(tiny_model, torch.bfloat16)
+    exact = load(tiny_model).model.rotary_emb.inv_freq
+    assert torch.equal(actor.engine.module.model.model.rotary_emb.inv_freq, exact)
+
+
+def test_bfloat16_without_sharding_is_refused(tiny_model):
+    with pytest.raises(ValueError, match="zero_stage is 0"):
+        start(tiny_model, torch.bfloat16, zero_stage=0)
+
+
+@pytest.mark.parametrize("stage", [0, 3])
+def test_named_weights_are_whole_and_under_their_names_W05(tiny_model, stage):
+    plain = AutoModelForCausalLM.from_pretrained(tiny_model)
+    lent = [(name, tuple(w.shape), w.clone()) for name, w in start(tiny_model, zero_stage=stage).named_weights()]
+    assert [(name, shape) for name, shape, _ in lent] == [(name, tuple(p.shape)) for name, p in plain.named_parameters()]
+    assert all(torch.equal(w, plain.get_parameter(name)) for name, _, w in lent)
+
+
+def test_saved_folder_loads_and_is_the_trained_model(tiny_model, tmp_path):
+    actor = start(tiny_model)
+    actor.update(batches(actor, sequences()), None, Clipped())
+    actor.save_hf(tmp_path / "hf")
+    saved = AutoModelForCausalLM.from_pretrained(tmp_path / "hf")
+    assert same(weights(actor), {n: p.detach() for n, p in saved.named_parameters()})
+    assert saved.lm_head.weight is saved.model.embed_tokens.weight
+    assert saved.config.attention_dropout == 0.1  # of the model, not the trainer's
+    assert sorted(os.listdir(tmp_path / "hf")) == sorted(os.listdir(tiny_model))
+    from safetensors import safe_open
+
+    with safe_open(tmp_path / "hf" / "model.safetensors", "pt") as f:
+        assert "lm_head.weight" not in f.keys()  # noqa: SIM118
+
+
+def test_token_logprobs_are_at_temperature_one(tiny_model):
+    actor = start(tiny_model, temperature=0.5)
+    asked = [(5, 6, 7, 8), (9, 10), (11,) * 30, (3,)]
+    found = actor.token_logprobs(asked[:3])
+    plain = load(tiny_model)
+    for tokens, values in zip(asked, found, strict=False):
+        with torch.no_grad():
+            law_ = torch.log_softmax(plain(torch.tensor([tokens])).logits[0], -1)
+        assert values == pytest.approx([law_[t - 1, tokens[t]].item() for t in range(1, len(tokens))], abs=1e-4)
+
+
+@pytest.mark.parametrize("stage", [0, 1, 2, 3])
+def test_resume_continues_bit_for_bit_C07(tiny_model, tmp_path, stage):
+    changes = {"zero_stage": stage, "warmup_updates": 3}
+    b = pack(sequences(), 0, 1, 70, 40)
+    straight = start(tiny_model, **changes)
+    straight.update(b, None, Clipped())
+    straight.save_state(tmp_path)
+    resumed = start(tiny_model, **changes)
+    resumed.load_state(tmp_path)
+    assert straight.update(b, None, Clipped()) == resumed.update(b, None, Clipped())
+    assert same(weights(straight), weights(resumed))
+    assert resumed.updates == 2
+
+
+def test_a_missing_state_is_an_error_C06(tiny_model, tmp_path):
+    with pytest.raises(FileNotFoundError, match="no actor state"):
+        start(tiny_model).load_state(tmp_path)
+
+
+def test_learning_rate_warms_up_linearly():
+    r = recipe(learning_rate=1.0, warmup_updates=4)
+    assert [learning_rate(r, u) for u in range(6)] == [0.25, 0.5, 0.75, 1.0, 1.0, 1.0]
+    assert learning_rate(recipe(learning_rate=1.0), 0) == 1.0

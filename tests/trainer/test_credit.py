@@ -1,0 +1,93 @@
+"""Advantages, objectives and their product against golden values."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from ada.trainer.advantages.centred import Centred
+from ada.trainer.credit import credit, to_sequences
+from ada.trainer.objectives.linear import Linear
+from ada.trainer.objectives.log import Log
+from ada.trainer.objectives.power import Power
+from ada.types import Attempt, Group, PassRate, Prompt, Response
+
+
+def group(rewards, pass_rate=0.25, mean_reward=None, weights=None, belief=None, name="p") -> Group:
+    attempts = tuple(Attempt(Response(name, i, (7, i), (-0.5, -0.25), "stop", 0), "", r, r > 0.5) for i, r in enumerate(rewards))
+    mean = pass_rate if mean_reward is None else mean_reward
+    return Group(Prompt(name, (1, 2), "", "s", ""), attempts, weights or (1.0,) * len(attempts), pass_rate, mean, 8, belief)
+
+
+@pytest.mark.parametrize(
+    ("method", "rewards", "expected"),
+    [
+        (Centred(baseline="group"), [1, 0, 0, 0], [0.75, -0.25, -0.25, -0.25]),
+        (Centred(baseline="group"), [1, 1, 1, 0], [0.25, 0.25, 0.25, -0.75]),
+        (Centred(baseline="group", scale="std"), [1, 0, 0, 0], [1.5, -0.5, -0.5, -0.5]),  # sample std 0.5
+        (Centred(baseline="group", scale="std"), [1, 1, 1, 0], [0.5, 0.5, 0.5, -1.5]),
+        (Centred(baseline="group", scale="std", epsilon=0.5), [1, 0, 0, 0], [0.75, -0.25, -0.25, -0.25]),
+        (Centred(baseline="leave_one_out"), [1, 0, 0, 0], [1, -1 / 3, -1 / 3, -1 / 3]),
+        (Centred(baseline="pool"), [1, 1, 0, 0], [0.875, 0.875, -0.125, -0.125]),  # pool mean 0.125
+        (Centred(baseline="pool"), [0, 0], [-0.125, -0.125]),
+        (Centred(baseline="belief"), [1, 0], [0.7, -0.3]),
+    ],
+)
+def test_golden_values_V03(method, rewards, expected):
+    g = group(rewards, pass_rate=0.125, belief=PassRate(0.3, 5))
+    assert method.advantages(g) == pytest.approx(expected, rel=1e-4)
+
+
+def test_statistics_are_taken_along_the_group_on_a_square_batch_V02():
+    rows = [Centred(baseline="group").advantages(group(r)) for r in ([1, 2], [3, 5])]
+    assert rows == [[-0.5, 0.5], [-1.0, 1.0]]
+
+
+@pytest.mark.parametrize("scale", ["none", "std"])
+@pytest.mark.parametrize("baseline", ["group", "leave_one_out"])
+@pytest.mark.parametrize("rewards", [[1, 1, 1], [0.1, 0.1, 0.1], [0.7] * 7, [1], []])
+def test_equal_rewards_have_exactly_no_advantage(baseline, scale, rewards):
+    assert Centred(baseline=baseline, scale=scale).advantages(group(rewards)) == [0.0] * len(rewards)
+
+
+def test_a_missing_belief_is_named():
+    with pytest.raises(ValueError, match="prompt p has none.*sampling.passrate"):
+        Centred(baseline="belief").advantages(group([1, 0]))
+
+
+@pytest.mark.parametrize(
+    ("objective", "pass_rate", "weight"),
+    [
+        (Linear(), 0.0, 1),
+        (Log(floor=0.05), 0.25, 4),
+        (Log(floor=0.05), 0.0, 20),
+        (Power(alpha=0.5), 0.25, 1),  # 0.5 / sqrt(0.25)
+        (Power(alpha=0.5, floor=0.04), 0.0, 2.5),
+        (Power(alpha=2.0), 0.25, 0.5),
+        (Power(alpha=1.0), 0.25, 1),
+    ],
+)
+def test_objective_weight_is_the_derivative(objective, pass_rate, weight):
+    assert objective.weight(pass_rate) == pytest.approx(weight)
+
+
+@pytest.mark.parametrize(("objective", "f"), [(Log(), math.log), (Power(alpha=0.3), lambda p: p**0.3)])
+def test_objective_weight_agrees_with_a_difference_quotient(objective, f):
+    assert objective.weight(0.4) == pytest.approx((f(0.4 + 1e-6) - f(0.4 - 1e-6)) / 2e-6, rel=1e-6)
+
+
+def test_credit_is_advantage_times_objective_times_importance():
+    g = group([1, 0], pass_rate=0.25, weights=(0.5, 1.5))
+    assert credit(g, Centred(), Log()) == pytest.approx([0.75 * 4 * 0.5, -0.25 * 4 * 1.5])
+
+
+def test_sequences_carry_their_group_and_zero_variance_groups_are_kept_or_dropped():
+    groups = [group([1, 1], pass_rate=1.0, name="easy"), group([1, 0], name="mixed")]
+    kept = to_sequences(groups, Centred(), Linear(), "keep")
+    dropped = to_sequences(groups, Centred(), Linear(), "drop")
+    assert [(s.group, s.advantage) for s in kept] == [(0, 0), (0, 0), (1, 0.75), (1, -0.25)]
+    assert dropped == kept[2:]
+    assert kept[1].prompt_ids == (1, 2)
+    assert kept[1].response_ids == (7, 1)
+    assert kept[1].sampler_logprobs == (-0.5, -0.25)

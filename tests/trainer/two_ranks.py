@@ -1,0 +1,63 @@
+"""Run by torchrun on two ranks; rank 0 leaves what it saw in a file, for test_two_ranks.py to judge."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+
+import torch
+
+from ada.trainer.actor import Actor
+from ada.trainer.batching import pack
+from ada.trainer.config import TrainerConfig
+from ada.trainer.distributed import start_distributed
+from ada.trainer.losses.clipped import Clipped
+from tests.trainer.plain import sequences
+
+
+def start(folder: Path, stage: int, dtype=torch.float32) -> Actor:
+    keys = {"learning_rate": 1e-3, "beta2": 0.95, "epsilon": 1e-3, "weight_decay": 0.1, "max_grad_norm": 0.5}
+    keys |= {"entropy_coefficient": 0.01, "micro_batch_tokens": 70, "row_tokens": 24, "zero_stage": stage}
+    return Actor.start(folder, TrainerConfig(**keys), dtype, 0.8)
+
+
+def weights(actor: Actor) -> dict[str, torch.Tensor]:
+    return {name: w.clone() for name, w in actor.named_weights()}
+
+
+def one_stage(folder: Path, scratch: Path, stage: int, rank: int) -> dict:
+    actor = start(folder, stage)
+    batches = pack(sequences(), rank, 2, 70, 24)
+    old = actor.logprobs(batches)
+    first = actor.update(batches, old, Clipped())
+    actor.save_state(scratch / f"state{stage}")
+    second = actor.update(batches, old, Clipped())
+    seen = {"stats": [dataclasses.asdict(first), dataclasses.asdict(second)], "weights": weights(actor)}
+    resumed = start(folder, stage)
+    resumed.load_state(scratch / f"state{stage}")
+    seen["resumed"] = dataclasses.asdict(resumed.update(batches, old, Clipped()))
+    seen["resumed_equal"] = all(torch.equal(a, b) for a, b in zip(weights(actor).values(), weights(resumed).values(), strict=True))
+    # rank 1 has nothing to do, or nothing to ask: the ranks must not wait for one another
+    lone = pack(sequences(1), rank, 2, 70, 24)
+    seen["lone"] = dataclasses.asdict(actor.update(lone, actor.logprobs(lone), Clipped()))
+    seen["scored"] = actor.token_logprobs([s.prompt_ids + s.response_ids for s in sequences(5 if rank == 0 else 0)])
+    actor.save_hf(scratch / f"hf{stage}")
+    seen["final"] = weights(actor)
+    return seen
+
+
+def main(folder: Path, scratch: Path) -> None:
+    torch.set_num_threads(1)
+    rank, world = start_distributed()
+    assert world == 2
+    seen = {stage: one_stage(folder, scratch, stage, rank) for stage in (0, 1, 2, 3)}
+    half = start(folder, 3, torch.bfloat16)
+    stats = half.update(pack(sequences(), rank, 2, 70, 24), None, Clipped())
+    seen["bfloat16"] = {"stats": dataclasses.asdict(stats), "weights": weights(half)}
+    if rank == 0:
+        torch.save(seen, scratch / "seen.pt")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
