@@ -8,32 +8,51 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy
+import torch
 
 
 @contextmanager
-def isolated(compiling: bool) -> Iterator[None]:
-    """Inside, vLLM may reseed python, numpy and torch, replace torch.set_num_threads and rewrite the launcher's environment
-    variables; after, all of it is as before. Only its own `VLLM_*` variables stay. Without `compiling`, torch compiles nothing.
-    """
-    import torch._dynamo
-
-    environment = dict(os.environ)
-    python, of_numpy, of_torch, set_num_threads = random.getstate(), numpy.random.get_state(), torch.get_rng_state(), torch.set_num_threads
+def own_random_state() -> Iterator[None]:
+    """Inside, vLLM may seed python, numpy and torch or draw from them; after, they go on as if it had not."""
+    python, of_numpy, of_torch = random.getstate(), numpy.random.get_state(), torch.get_rng_state()
     of_cuda = torch.cuda.get_rng_state() if torch.cuda.is_initialized() else None
     try:
-        with torch._dynamo.config.patch(disable=torch._dynamo.config.disable or not compiling):
-            yield
+        yield
     finally:
         random.setstate(python)
         numpy.random.set_state(of_numpy)
         torch.set_rng_state(of_torch)
         if of_cuda is not None:
             torch.cuda.set_rng_state(of_cuda)
+
+
+@contextmanager
+def compiling(allowed: bool) -> Iterator[None]:
+    """Unless `allowed`, torch compiles nothing inside: on a CPU vLLM's first sampling step otherwise takes 3-25 s."""
+    from torch._dynamo import config  # here, because it takes a second to import and only vLLM needs it
+
+    before = config.disable
+    config.disable = before or not allowed
+    try:
+        yield
+    finally:
+        config.disable = before
+
+
+@contextmanager
+def own_process_state() -> Iterator[None]:
+    """Inside, vLLM may also replace torch.set_num_threads and rewrite environment variables, as it does when it is built; only its
+    `VLLM_*` variables stay."""
+    environment, set_num_threads = dict(os.environ), torch.set_num_threads
+    try:
+        with own_random_state():
+            yield
+    finally:
         torch.set_num_threads = set_num_threads
         for name in os.environ.keys() | environment.keys():
-            if name.startswith("VLLM_"):
+            if name.startswith("VLLM_") or os.environ.get(name) == environment.get(name):
                 continue
-            if name not in environment:
-                del os.environ[name]
-            elif os.environ.get(name) != environment[name]:
+            if name in environment:
                 os.environ[name] = environment[name]
+            else:
+                del os.environ[name]

@@ -21,7 +21,7 @@ from ada.config import config
 from ada.engine.base import Ended, GuardedEngine, Key
 from ada.engine.folder import ModelFolder, read_folder, require_room
 from ada.engine.generation import Generation, invert_cdf, processed_logprobs
-from ada.engine.isolation import isolated
+from ada.engine.isolation import own_random_state
 from ada.types import Draw
 
 ROWS = 64
@@ -68,7 +68,7 @@ class TransformersEngine(GuardedEngine):
     def __init__(self, folder: ModelFolder, generation: Generation, max_concurrent: int, dtype: str) -> None:
         super().__init__(folder, generation)
         on = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0))) if torch.cuda.is_available() else torch.device("cpu")
-        with isolated(compiling=True):
+        with own_random_state():
             model = AutoModelForCausalLM.from_pretrained(folder.path, dtype=getattr(torch, dtype), attn_implementation="sdpa")
         self._model = model.to(on).eval()  # type: ignore[arg-type]
         self._max_concurrent = max_concurrent
@@ -137,9 +137,7 @@ class TransformersEngine(GuardedEngine):
         logprobs_RV = processed_logprobs(self._logits_SV[rows], self.generation)
         written_R1 = self._written_S[rows].unsqueeze(-1)
         tokens_R = invert_cdf(logprobs_RV, self._uniforms_ST[rows].gather(-1, written_R1).squeeze(-1))
-        tokens_R.clamp_(
-            max=self.folder.vocabulary - 1
-        )  # past the end where log-probs are not numbers; such a draw is refused
+        tokens_R.clamp_(max=self.folder.vocabulary - 1)  # past the end where log-probs are not numbers; such a draw is refused
         self._tokens_ST[rows].scatter_(-1, written_R1, tokens_R.unsqueeze(-1))
         self._logprobs_ST[rows].scatter_(-1, written_R1, logprobs_RV.gather(-1, tokens_R.unsqueeze(-1)))
         in_use = slice(rows.start, min(rows.stop, len(self._slots)))

@@ -18,7 +18,7 @@ from ada.engine.base import Ended, GuardedEngine, Key
 from ada.engine.errors import EngineError
 from ada.engine.folder import ModelFolder, read_folder, require_room
 from ada.engine.generation import Generation
-from ada.engine.isolation import isolated
+from ada.engine.isolation import compiling, own_process_state, own_random_state
 from ada.types import Draw
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class VLLMEngine(GuardedEngine):
                 "process group of one rank, which DeepSpeed then refuses"
             )
         self._eager = not torch.cuda.is_available() if settings.enforce_eager is None else settings.enforce_eager
-        with isolated(compiling=not self._eager), mock.patch.dict(os.environ, _launcher_environment()):
+        with own_process_state(), compiling(not self._eager), mock.patch.dict(os.environ, _launcher_environment()):
             os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
             os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
             self._vllm = self._build(settings, dtype, seed)
@@ -111,12 +111,11 @@ class VLLMEngine(GuardedEngine):
         self._requests[key] = request
 
     def _add(self, request: str, token_ids: Sequence[int], params: SamplingParams) -> str:
-        with isolated(compiling=not self._eager):
-            self._vllm.add_request(request, {"prompt_token_ids": list(token_ids)}, params)
+        self._vllm.add_request(request, {"prompt_token_ids": list(token_ids)}, params)
         return request
 
     def _decode(self) -> list[Ended]:
-        with isolated(compiling=not self._eager):
+        with own_random_state(), compiling(not self._eager):
             outputs = self._vllm.step()
         return [self._ended_by(output) for output in outputs]
 
@@ -133,13 +132,13 @@ class VLLMEngine(GuardedEngine):
 
     def _end(self, keys: set[Key]) -> None:
         requests = [self._requests.pop(key) for key in keys if key in self._requests]
-        with isolated(compiling=not self._eager):
+        with own_random_state(), compiling(not self._eager):
             self._vllm.abort_request(requests)
         for request in requests:
             del self._keys[request]
 
     def _replace(self, weights: Iterator[tuple[str, torch.Tensor]], wipe_cache: bool) -> None:
-        with isolated(compiling=not self._eager):
+        with own_random_state(), compiling(not self._eager):
             self._vllm.collective_rpc(partial(_reload, weights=self._named_for_vllm(weights), wipe_cache=wipe_cache))
             if not self._vllm.reset_prefix_cache():
                 raise EngineError("vLLM did not reset its prefix cache, so it would go on from the old weights' keys and values")
@@ -162,7 +161,7 @@ class VLLMEngine(GuardedEngine):
             self._submissions += 1
             order[self._add(f"score#{self._submissions}", sequence, params)] = index
         scores: list[list[float]] = [[] for _ in sequences]
-        with isolated(compiling=not self._eager):
+        with own_random_state(), compiling(not self._eager):
             while self._vllm.has_unfinished_requests():
                 output: Any
                 for output in self._vllm.step():
@@ -172,7 +171,7 @@ class VLLMEngine(GuardedEngine):
 
     def close(self) -> None:
         """Frees the engine, so that another can start in this process; the caller's process group stays."""
-        with isolated(compiling=not self._eager), mock.patch("vllm.v1.engine.core.cleanup_dist_env_and_memory", _forget_groups):
+        with own_process_state(), compiling(not self._eager), mock.patch("vllm.v1.engine.core.cleanup_dist_env_and_memory", _forget_groups):
             self._vllm.engine_core.shutdown()
         del self._vllm
         gc.collect()
