@@ -6,11 +6,13 @@ Where a method remembers something, `start` makes the thing that remembers, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Protocol
 
 import torch
 
+from ada.engine.fingerprint import Fingerprint
+from ada.engine.generation import Generation
 from ada.types import Attempt, Batch, Draw, Group, Outcome, PassRate, Pool, Prompt, Response
 
 
@@ -67,23 +69,37 @@ class Selection(Protocol):  # ada/data/selection: which prompts come next
 
 
 class Selector(Stateful, Protocol):
-    def next(self, count: int) -> list[Prompt]: ...
+    def next(self, count: int, beside: Collection[str] = ()) -> list[Prompt]:
+        """`count` different prompts, none of those whose ids are in `beside`."""
+
     def learn(self, pools: Sequence[Pool]) -> None: ...
 
 
-class Engine(Protocol):  # ada/engine/engines: one per rank, in the trainer's process
+class EngineMethod(Protocol):  # ada/engine/engines
+    @property
+    def max_concurrent(self) -> int:
+        """Draws decoded together."""
+
+    def start(self, model_folder: str, generation: Generation, dtype: str, seed: int) -> Engine: ...
+
+
+class Engine(Protocol):  # one per rank, in the trainer's process
     weight_version: int
+    received: Fingerprint  # of the weights of the last load
 
     def submit(self, draw: Draw) -> None: ...
     def step(self) -> list[Response]:
         """One decoding step for all running draws; those that finished."""
 
     def abort(self, draws: Iterable[Draw]) -> None: ...
-    def load_weights(self, weights: Iterator[tuple[str, torch.Tensor]], version: int) -> None:
+    def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
         """Replace every weight; on any failure the engine refuses to generate until a complete load."""
 
     def score(self, sequences: Sequence[tuple[int, ...]]) -> list[list[float]]:
         """Log-prob at temperature 1 of each token but the first, given those before it, under the engine's own weights."""
+
+    def refuse(self, reason: str) -> None:
+        """Generate no more until the next complete load."""
 
     def close(self) -> None: ...
 

@@ -31,12 +31,6 @@ class Ranks:
         self._counters[counter] = self._counters.get(counter, -1) + 1
         return self._counters[counter]
 
-    def drop(self, counter: str) -> None:
-        """Forgets a counter that every rank has finished with."""
-        self._counters.pop(counter, None)
-        if self._store is not None and self.first:
-            self._store.delete_key(counter)
-
     def gather(self, value: T) -> list[T]:
         """Every rank's value, by rank. Collective."""
         if self.world == 1:

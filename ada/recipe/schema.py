@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+import torch
 from pydantic import Field
 
 from ada.config import config, one_of
-from ada.contracts import Advantage, Grouping, Loss, Objective, PassRateMethod, Schedule, Selection
+from ada.contracts import Advantage, EngineMethod, Grouping, Loss, Objective, PassRateMethod, Schedule, Selection
 from ada.data.prompts import PromptFormat
 from ada.data.sources import Source
-from ada.engine.generation import EngineMethod, Generation
+from ada.engine.generation import Generation
 from ada.evaluation.config import Evaluation
 from ada.observability.tracking import Tracking
 from ada.rewards.config import Reward
@@ -34,6 +35,11 @@ class Model:
     dtype: Annotated[
         Literal["float32", "bfloat16"], Field(description="of the weights in the engine and in the actor's passes; master weights are always float32")
     ] = "bfloat16"
+    family: Annotated[str, Field(description="Hugging Face model_type the folder must have; `ada check` builds a tiny one of it")]
+
+    @property
+    def torch_dtype(self) -> torch.dtype:
+        return torch.float32 if self.dtype == "float32" else torch.bfloat16
 
 
 @config
@@ -51,6 +57,16 @@ class Sampling:
     in_flight: Annotated[
         int | None, Field(gt=0, description="W: draws of a prompt at most W beyond the last look at its stop rule; null: schedule.check_every")
     ] = None
+
+
+@config
+class Sync:
+    """Weights from actor to engine, after every step."""
+
+    tolerance: Annotated[
+        float | None, Field(gt=0, description="nats by which log-probs of actor and engine may differ after it; null: 1e-4 in float32, 1.0 in bfloat16")
+    ] = None
+    held_prompts: Annotated[int, Field(ge=1, description="prompts whose tokens' log-probs are compared after every sync")] = 4
 
 
 @config
@@ -74,6 +90,7 @@ class Recipe:
     loss: Annotated[Loss, one_of("ada.trainer.losses"), Field(description="loss per token")]
     trainer: TrainerConfig
     evaluation: Evaluation
+    sync: Annotated[Sync, Field(description="how weights reach the engine")] = Sync()
     checkpoints: Checkpoints = Checkpoints()
     tracking: Tracking
     output: Annotated[str, Field(description="folder in which runs are written")] = "runs"

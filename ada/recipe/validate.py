@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import types
 from difflib import get_close_matches
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
@@ -30,7 +31,8 @@ def validate(loaded: Loaded) -> Recipe:
     if complaints:
         raise RecipeError("\n".join(complaints))
     try:
-        recipe: Recipe = TypeAdapter(Recipe).validate_python(loaded.values)
+        # As JSON: there, strict means that no value changes its type, and a mapping may still become a section.
+        recipe: Recipe = TypeAdapter(Recipe).validate_json(json.dumps(loaded.values, default=str))
     except ValidationError as error:
         raise RecipeError("\n".join(dict.fromkeys(_complaint(loaded, dict(e)) for e in error.errors()))) from None
     complaints = [f"{loaded.origin(tuple(c.key.split('.')))}: {c.key} = {_shown(_value_at(loaded.values, c.key.split('.')))}: {c.message}" for c in check(recipe)]

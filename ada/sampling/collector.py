@@ -7,6 +7,7 @@ on what finished first: it is the pool that strictly sequential sampling gives.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -14,11 +15,14 @@ from dataclasses import dataclass
 from math import ceil
 
 from ada.contracts import Engine, Schedule
+from ada.engine.errors import ResponseError
 from ada.ranks import Ranks
 from ada.rewards.service import RewardService
 from ada.sampling.open_pool import OpenPool
 from ada.sampling.seeds import seed_of
 from ada.types import Attempt, PassRate, Pool, Prompt, Response
+
+log = logging.getLogger(__name__)
 
 
 class Stopped(Exception):
@@ -60,26 +64,36 @@ class Collector:
         self.seed, self.max_concurrent, self.should_stop = seed, max_concurrent, should_stop
 
     def collect(
-        self, name: str, prompts: Sequence[Prompt], schedule: Schedule, *, window: int | None = None, beliefs: Sequence[PassRate | None] = ()
+        self,
+        name: str,
+        prompts: Sequence[Prompt],
+        schedule: Schedule,
+        *,
+        window: int | None = None,
+        believe: Callable[[Sequence[Prompt]], Sequence[PassRate | None]] = lambda prompts: [None] * len(prompts),
+        refill: Callable[[Sequence[Pool]], Sequence[Prompt]] = lambda pools: (),
     ) -> tuple[list[Pool], Cost]:
-        """Every prompt's pool, in the order of `prompts`, the same on every rank. Collective.
+        """Every prompt's pool, in the order of the prompts, the same on every rank. Collective.
 
-        `name` (for example "step-7") is the part of the draws' seeds that tells this collection from others.
+        `name` (for example "step-7") is the part of the draws' seeds that tells this collection from others. `refill` is shown the
+        finished pools and names the prompts to sample beside them, until it names none.
         """
-        pools = [Pool(p, belief=b) for p, b in zip(prompts, beliefs or [None] * len(prompts), strict=True)]
-        _allot(schedule, pools)
-        work = _Collection(self, name, schedule, window or schedule.check_every, pools)
-        while True:
+        pools: list[Pool] = []
+        work = _Collection(self, name, schedule, window or schedule.check_every)
+        while prompts or _allot(schedule, pools):
+            pools += [
+                Pool(prompt, belief=belief, seed=seed_of(self.seed, "pool", name, prompt.id))
+                for prompt, belief in zip(prompts, believe(prompts), strict=True)
+            ]
+            _allot(schedule, pools)
+            work.open_wave(pools)
             work.run()
             shares = self.ranks.gather((work.own_pools(), self.should_stop()))
             if any(stop for _, stop in shares):
                 work.abandon()
                 raise Stopped
             pools = [pool for _, pool in sorted(((i, p) for own, _ in shares for i, p in own.items()), key=lambda item: item[0])]
-            if not _allot(schedule, pools):
-                break
-            work.reopen(pools)
-        self.ranks.drop(name)
+            prompts = refill(pools)
         for pool in pools:
             pool.outcome = pool.outcome or "exhausted"
         return pools, Cost.of(self.ranks.gather(work.cost))
@@ -97,27 +111,42 @@ def _allot(schedule: Schedule, pools: Sequence[Pool]) -> bool:
 class _Collection:
     """One rank's share of one collection."""
 
-    def __init__(self, collector: Collector, name: str, schedule: Schedule, window: int, pools: list[Pool]):
+    def __init__(self, collector: Collector, name: str, schedule: Schedule, window: int):
         self.engine, self.rewards, self.decode, self.ranks = collector.engine, collector.rewards, collector.decode, collector.ranks
         self.seed, self.slots, self.should_stop = collector.seed, collector.max_concurrent, collector.should_stop
-        self.name, self.schedule, self.window, self.unclaimed = name, schedule, window, pools
-        self.share = ceil(len(pools) / self.ranks.world)  # prompts a rank holds open at once: the first to come must not take all
-        self.mine: dict[int, OpenPool] = {}
+        self.name, self.schedule, self.window = name, schedule, window
+        self.pools: Sequence[Pool] = ()  # of all ranks; those from `first` on are up for claim
+        self.first = self.share = 0
+        self.mine: dict[int, OpenPool] = {}  # by position in the collection
         self.by_id: dict[str, OpenPool] = {}
         self.ready: deque[OpenPool] = deque()  # may launch a draw
         self.open = 0  # neither closed nor out of budget
         self.running = 0  # draws in the engine
-        self.scoring: dict[tuple[int, int], Response] = {}  # at the reward workers, by (position, draw)
-        self.exhausted = False  # the shared counter
+        self.scoring: dict[tuple[int, int], tuple[Response, str]] = {}  # at the reward workers, by (position, draw)
+        self.all_claimed = True
         self.cost = Cost()
+
+    def open_wave(self, pools: Sequence[Pool]) -> None:
+        """Puts the new ones among the pools of all ranks up for claim, and goes on with its own whose budget has grown."""
+        for position, open_pool in self.mine.items():
+            open_pool.pool = pools[position]
+            if not open_pool.closed and not open_pool.spent:
+                self.open += 1
+                self.ready.append(open_pool)
+        self.first, self.pools = len(self.pools), pools
+        self.share = ceil((len(pools) - self.first) / self.ranks.world)  # open at once: the first rank to come must not take all
+        self.all_claimed = self.first == len(pools)
 
     def run(self) -> None:
         started = time.perf_counter()
         while not self.should_stop():
             self._launch()
             if self.running:
-                for response in self.engine.step():
-                    self._finished(response)
+                try:
+                    for response in self.engine.step():
+                        self._finished(response)
+                except ResponseError as error:  # one draw is unusable; the others come with the next step
+                    self._failed(error)
             if not self.scoring and not self.running:
                 if not self.ready:
                     break
@@ -125,9 +154,8 @@ class _Collection:
             waiting = time.perf_counter()
             idle = not self.running
             for (position, draw), verdict in self.rewards.poll(1.0 if idle else 0.0):
-                response = self.scoring.pop((position, draw), None)
-                if response is not None:  # None: a draw beyond a prefix that has resolved its prompt
-                    text = self.decode(response.token_ids)
+                if (position, draw) in self.scoring:  # else a draw beyond the prefix that resolved its prompt
+                    response, text = self.scoring.pop((position, draw))
                     self._settle(self.mine[position], Attempt(response, text, verdict.reward, verdict.right, verdict.failure, verdict.parts))
             if idle:
                 self.cost.reward_seconds += time.perf_counter() - waiting
@@ -145,28 +173,37 @@ class _Collection:
             self.running += 1
 
     def _claim(self) -> bool:
-        if self.exhausted or self.open >= self.share:
+        if self.all_claimed or self.open >= self.share:
             return False
-        position = self.ranks.claim(self.name)
-        if position >= len(self.unclaimed):
-            self.exhausted = True
+        position = self.first + self.ranks.claim(f"{self.name}/{self.first}")
+        if position >= len(self.pools):
+            self.all_claimed = True
             return False
-        pool = OpenPool(self.unclaimed[position], position, self.schedule, self.window)
+        pool = OpenPool(self.pools[position], position, self.schedule, self.window)
         self.mine[position] = self.by_id[pool.pool.prompt.id] = pool
         self.open += 1
         self.ready.append(pool)
         return True
+
+    def _failed(self, error: ResponseError) -> None:
+        log.warning("%s", error)
+        pool = self.by_id[error.prompt_id]
+        del pool.running[error.draw]
+        self.running -= 1
+        nothing = Response(error.prompt_id, error.draw, (), (), "stop", self.engine.weight_version)
+        self._settle(pool, Attempt(nothing, "", 0.0, right=False, failure="engine"))
 
     def _finished(self, response: Response) -> None:
         pool = self.by_id[response.prompt_id]
         del pool.running[response.draw]
         self.running -= 1
         self.cost.generated_tokens += len(response.token_ids)
+        text = self.decode(response.token_ids)
         if response.finish_reason == "length":  # a cut-off response is wrong, whatever it says so far
-            self._settle(pool, Attempt(response, self.decode(response.token_ids), 0.0, right=False))
+            self._settle(pool, Attempt(response, text, 0.0, right=False))
             return
-        self.scoring[pool.position, response.draw] = response
-        self.rewards.submit((pool.position, response.draw), self.decode(response.token_ids), pool.pool.prompt.answer)
+        self.scoring[pool.position, response.draw] = response, text
+        self.rewards.submit((pool.position, response.draw), text, pool.pool.prompt.answer)
 
     def _settle(self, pool: OpenPool, attempt: Attempt) -> None:
         pool.settle(attempt)
@@ -188,14 +225,6 @@ class _Collection:
 
     def own_pools(self) -> dict[int, Pool]:
         return {position: open_pool.pool for position, open_pool in self.mine.items()}
-
-    def reopen(self, pools: Sequence[Pool]) -> None:
-        """Goes on with those of its prompts whose budget has grown."""
-        for position, open_pool in self.mine.items():
-            open_pool.pool = pools[position]
-            if not open_pool.closed and not open_pool.spent:
-                self.open += 1
-                self.ready.append(open_pool)
 
     def abandon(self) -> None:
         for open_pool in self.mine.values():

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -23,25 +23,40 @@ class ShuffledPrompts:
     def __init__(self, prompts: Sequence[Prompt], seed: int):
         self.prompts = prompts
         self.seed = seed
-        self.taken = 0  # prompts handed out since the start of the run
+        self.taken = 0  # places of the endless order that were read
+        self.waiting: list[int] = []  # prompts that came up while their step had them already; they come first in the next
         self._epoch: tuple[int, np.ndarray] | None = None
 
-    def next(self, count: int) -> list[Prompt]:
-        """The next `count` prompts, over the end of an epoch where need be."""
-        chosen = [self.prompts[self._order(i // len(self.prompts))[i % len(self.prompts)]] for i in range(self.taken, self.taken + count)]
-        self.taken += count
-        return chosen
+    def next(self, count: int, beside: Collection[str] = ()) -> list[Prompt]:
+        """The next `count` prompts, over the end of an epoch where need be, without one that comes twice or is in `beside` (ids).
 
-    def _order(self, epoch: int) -> np.ndarray:
+        Raises ValueError where there are not so many prompts.
+        """
+        if count + len(beside) > len(self.prompts):
+            raise ValueError(f"a step asks for {count + len(beside)} different prompts, and there are {len(self.prompts)}")
+        chosen: dict[int, Prompt] = {}
+        queue, self.waiting = self.waiting, []
+        while len(chosen) < count:
+            index = queue.pop(0) if queue else self._read()
+            if index in chosen or self.prompts[index].id in beside:
+                self.waiting.append(index)
+            else:
+                chosen[index] = self.prompts[index]
+        self.waiting += queue
+        return list(chosen.values())
+
+    def _read(self) -> int:
+        epoch, place = divmod(self.taken, len(self.prompts))
+        self.taken += 1
         if self._epoch is None or self._epoch[0] != epoch:
             self._epoch = (epoch, np.random.default_rng([self.seed, epoch]).permutation(len(self.prompts)))
-        return self._epoch[1]
+        return int(self._epoch[1][place])
 
     def learn(self, pools: Sequence[Pool]) -> None:
         """The order does not depend on what was drawn."""
 
     def state_dict(self) -> dict[str, Any]:
-        return {"taken": self.taken}
+        return {"taken": self.taken, "waiting": list(self.waiting)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        self.taken = state["taken"]
+        self.taken, self.waiting = state["taken"], list(state["waiting"])

@@ -1,0 +1,56 @@
+"""The training loop: sample, group, credit, update, sync; once a step, on all ranks together."""
+
+from __future__ import annotations
+
+import time
+
+from ada.evaluation.evaluator import evaluate
+from ada.observability.metrics import sampling_metrics, signal_metrics, training_metrics
+from ada.run import Run
+from ada.sampling.grouping import group_of
+from ada.sampling.seeds import seed_of
+from ada.trainer.credit import to_sequences
+from ada.types import Pool
+
+
+def train(run: Run) -> None:
+    """Steps 1 to `recipe.steps`; step 0 is the evaluation before them. Raises Stopped where the run was asked to stop."""
+    recipe = run.recipe
+    run.sync()  # the engine holds nothing that anyone has vouched for
+    with run.measuring(0) as metrics:
+        metrics |= timed_evaluation(run, 0)
+    for step in range(1, recipe.steps + 1):
+        with run.measuring(step) as metrics:
+            started = time.perf_counter()
+            prompts = run.selector.next(recipe.batch.prompts_per_step)
+            pools, cost = run.collector.collect(
+                f"step-{step}", prompts, recipe.sampling.schedule, window=recipe.sampling.in_flight, believe=run.believe, refill=run.refill
+            )
+            metrics |= sampling_metrics(pools, cost, recipe.batch.responses_per_group)
+            metrics |= update(run, step, pools)
+            metrics |= run.sync()
+            run.learn(pools)
+            if step == recipe.steps or (recipe.evaluation.every and step % recipe.evaluation.every == 0):
+                metrics |= timed_evaluation(run, step)
+            run.count(step, pools, cost, metrics)
+            metrics["time/step"] = time.perf_counter() - started
+        run.keep(step, pools)
+
+
+def update(run: Run, step: int, pools: list[Pool]) -> dict[str, float | None]:
+    """The step's optimizer updates, each on a share of its prompts. Old log-probs are fixed before the first."""
+    recipe, started = run.recipe, time.perf_counter()
+    size = recipe.batch.responses_per_group
+    groups = [group_of(pool, recipe.sampling.group, size, seed_of(recipe.seed, "group", step, pool.prompt.id)) for pool in pools]
+    sequences = to_sequences(groups, recipe.advantage, recipe.objective, recipe.trainer.zero_variance)
+    share = -(-len(groups) // recipe.batch.updates_per_step)
+    updates = [[s for s in sequences if s.group // share == number] for number in range(recipe.batch.updates_per_step)]
+    batches = [run.pack(update) for update in updates if update]
+    old = [None, *(run.actor.logprobs(later) for later in batches[1:])]  # the first pass of the first update gives its own
+    stats = [run.actor.update(now, before, recipe.loss) for now, before in zip(batches, old, strict=False)]
+    return signal_metrics(len(groups), sequences) | training_metrics(stats, time.perf_counter() - started)
+
+
+def timed_evaluation(run: Run, step: int) -> dict[str, float | None]:
+    started = time.perf_counter()
+    return {**evaluate(run.collector, run.held_out, run.recipe.evaluation.samples, step), "time/eval": time.perf_counter() - started}

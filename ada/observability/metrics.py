@@ -1,0 +1,76 @@
+"""From a step's carriers to its metrics. Pure: names and meanings as in docs/metrics.md."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from ada.sampling.collector import Cost
+from ada.trainer.statistics import UpdateStats
+from ada.types import Pool
+from ada.types import Sequence as TokenSequence
+
+Metrics = dict[str, float | None]
+
+
+def sampling_metrics(pools: Sequence[Pool], cost: Cost, first_n: int | None) -> Metrics:
+    """`first_n`: draws that `reward/first_n` looks at, so that it compares between samplers; null: those that every pool has."""
+    first_n = first_n or min(pool.drawn for pool in pools)
+    attempts = [attempt for pool in pools for attempt in pool.attempts]
+    lengths = [len(attempt.response.token_ids) for attempt in attempts]
+    failures = Counter(attempt.failure for attempt in attempts if attempt.failure is not None)
+    timeouts = failures.pop("timeout", 0)
+    seconds = max(cost.seconds, 1e-9)
+    return {
+        "reward/mean": _mean([pool.mean_reward for pool in pools if pool.right + pool.wrong]),
+        "reward/first_n": _mean([a.reward for pool in pools for a in pool.attempts[:first_n] if a.failure is None]),
+        "reward/timeouts": timeouts,
+        "reward/errors": failures.total(),
+        "sampling/responses": len(attempts),
+        "sampling/responses_per_prompt": len(attempts) / len(pools),
+        "sampling/rounds": _mean([pool.rounds for pool in pools]),
+        "sampling/resolved_fraction": _mean([pool.outcome == "resolved" for pool in pools]),
+        "sampling/all_right_fraction": _mean([pool.right > 0 and pool.wrong == 0 for pool in pools]),
+        "sampling/all_wrong_fraction": _mean([pool.wrong > 0 and pool.right == 0 for pool in pools]),
+        "sampling/surplus_draws": cost.surplus,
+        "completions/mean_length": _mean(lengths),
+        "completions/clipped_fraction": _mean([attempt.response.finish_reason == "length" for attempt in attempts]),
+        "time/rollout": cost.seconds,
+        "time/reward": cost.reward_seconds,
+        "throughput/rollout_tokens_per_second": cost.generated_tokens / seconds,
+    }
+
+
+def signal_metrics(groups: int, sequences: Sequence[TokenSequence]) -> Metrics:
+    """`groups`: prompts of the step. A prompt gives no gradient where none of its trained responses has any credit."""
+    informative = {sequence.group for sequence in sequences if sequence.advantage}
+    return {"signal/zero_gradient_fraction": 1 - len(informative) / groups}
+
+
+def training_metrics(updates: Sequence[UpdateStats], seconds: float) -> Metrics:
+    """Of all updates of a step: means over their tokens, the mean gradient norm, the largest mismatch."""
+    taken = [stats for stats in updates if not stats.skipped]
+    tokens = sum(stats.tokens for stats in taken)
+
+    def over_tokens(values: Mapping[int, float | None]) -> float | None:
+        return sum((values[i] or 0.0) * stats.tokens for i, stats in enumerate(taken)) / tokens if tokens else None
+
+    metrics: Metrics = {
+        "train/loss": over_tokens({i: s.loss for i, s in enumerate(taken)}),
+        "train/grad_norm": _mean([s.grad_norm for s in taken]),
+        "train/entropy": over_tokens({i: s.entropy for i, s in enumerate(taken)}),
+        "train/tokens": tokens,
+        "train/learning_rate": updates[-1].learning_rate if updates else None,
+        "train/skipped_updates": len(updates) - len(taken),
+        "mismatch/logprob_abs_mean": over_tokens({i: s.mismatch_abs_mean for i, s in enumerate(taken)}),
+        "mismatch/logprob_abs_max": max((s.mismatch_abs_max or 0.0 for s in taken), default=None),
+        "time/update": seconds,
+        "throughput/train_tokens_per_second": tokens / max(seconds, 1e-9),
+    }
+    for name in sorted({name for stats in taken for name in stats.diagnostics}):
+        metrics[f"train/{name}"] = over_tokens({i: s.diagnostics.get(name) for i, s in enumerate(taken)})
+    return metrics
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None

@@ -1,0 +1,66 @@
+"""What a recipe's numbers amount to, in words: printed before training starts."""
+
+from __future__ import annotations
+
+from ada.recipe.schema import Recipe
+from ada.sampling.groups.all import All
+from ada.sampling.groups.balanced import Balanced
+from ada.sampling.schedules.dapo import Dapo
+from ada.sampling.schedules.est import Est
+from ada.sampling.schedules.ngu import NeverGiveUp
+from ada.sampling.schedules.seq import Seq
+from ada.sampling.schedules.two_stage import TwoStage
+from ada.sampling.schedules.uniform import Uniform
+
+
+def arithmetic(recipe: Recipe, world: int) -> list[str]:
+    batch = recipe.batch
+    per_update = batch.prompts_per_step // batch.updates_per_step
+    trained = "every response" if batch.responses_per_group is None else f"at most {batch.responses_per_group}"
+    lines = [
+        f"sampling   {batch.prompts_per_step} prompts a step, {_draws(recipe)}, at T = {recipe.generation.temperature:g}",
+        f"training   {trained} of each prompt; {batch.updates_per_step} updates of {per_update} prompts"
+        + ("" if batch.responses_per_group is None else f" = up to {per_update * batch.responses_per_group} responses each"),
+        f"in all     {recipe.steps} steps, {recipe.steps * batch.updates_per_step} updates, {recipe.steps * batch.prompts_per_step} prompts on {world} rank(s)",
+        f"objective  {_weight(recipe)}",
+    ]
+    return lines
+
+
+def _draws(recipe: Recipe) -> str:
+    match recipe.sampling.schedule:
+        case Dapo() as dapo:
+            return f"{_inner_draws(dapo.inner)}, refilled to {recipe.batch.prompts_per_step} valid groups or {dapo.max_gen_batches} times the prompts"
+        case other:
+            return _inner_draws(other)
+
+
+def _inner_draws(schedule: object) -> str:
+    match schedule:
+        case Uniform(draws=draws):
+            return f"{draws} draws each"
+        case Seq() as seq:
+            until = f"{seq.positives} right" + (f" and {seq.wrong_needed} wrong" if seq.exit == "balance" else "")
+            return f"{seq.check_every} draws at a time until {until}, at most {seq.max_draws} each"
+        case Est() as est:
+            return f"{est.mean_draws:g} draws each on average, {est.min_draws} to {est.max_draws}, as (p + {est.epsilon:g})^-{est.exponent:g}"
+        case TwoStage() as two:
+            return f"{two.explore} draws each, then {two.mean_draws:g} on average by the rule `{two.rule}`"
+        case NeverGiveUp() as ngu:
+            return f"{ngu.check_every} draws at a time, at most {ngu.max_draws} each"
+    return f"schedule `{getattr(schedule, 'name', schedule)}`"
+
+
+def _weight(recipe: Recipe) -> str:
+    """f'(p) as the recipe realises it: the share that sampling gives times the one that the gradient gives."""
+    sampling, group = recipe.sampling.schedule, recipe.sampling.group
+    gradient = {"linear": "1", "log": "1/p", "power": "alpha * p^(alpha-1)"}.get(recipe.objective.name, f"f' of `{recipe.objective.name}`")
+    by_draws = "1"
+    if isinstance(group, All) and isinstance(sampling, Est):
+        by_draws = f"(p + {sampling.epsilon:g})^-{sampling.exponent:g}"
+    elif isinstance(group, All) and isinstance(sampling, (Seq, TwoStage, NeverGiveUp)):
+        by_draws = "E[draws | p]"
+    line = f"{recipe.objective.name}: effective weight of a prompt = {by_draws} (from draws) x {gradient} (from the gradient)"
+    if isinstance(group, Balanced) and not group.importance:
+        line += "; balanced groups weigh right : wrong as (1-p) : p"
+    return line

@@ -1,0 +1,219 @@
+"""The composition root: builds a run's parts in the order they need, hands them to the loop, and closes them whatever happens."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ada.contracts import Engine, PassRateEstimator, Selector
+from ada.data.prompts import load_prompts
+from ada.engine.sync import sync
+from ada.model_folder import model_folder
+from ada.observability.closing import Summary, closing_lines
+from ada.observability.logs import start_logging, stop_logging
+from ada.observability.progress import Progress, open_progress
+from ada.observability.run_directory import RunDirectory
+from ada.observability.tracking import Tracker
+from ada.ranks import Ranks
+from ada.recipe.arithmetic import arithmetic
+from ada.recipe.schema import Recipe
+from ada.recipe.validate import dump
+from ada.rewards.service import RewardService
+from ada.sampling.collector import Collector, Cost
+from ada.sampling.schedules.dapo import Dapo
+from ada.shutdown import StopRequest
+from ada.trainer.actor import Actor
+from ada.trainer.batching import pack
+from ada.types import Batch, PassRate, Pool, Prompt, StepRecord
+from ada.types import Sequence as TokenSequence
+
+log = logging.getLogger(__name__)
+
+SAMPLES_PER_STEP = 8  # responses that a step leaves in samples.jsonl
+
+
+@dataclasses.dataclass
+class Run:
+    recipe: Recipe
+    ranks: Ranks
+    directory: RunDirectory | None  # rank 0's; other ranks write nothing
+    progress: Progress
+    tracker: Tracker | None
+    actor: Actor
+    engine: Engine
+    collector: Collector
+    selector: Selector
+    passrate: PassRateEstimator | None
+    held_out: dict[str, list[Prompt]]
+    probes: list[tuple[int, ...]]  # token sequences whose log-probs are compared after every sync
+    totals: dict[str, float]
+    done: int = 0  # steps
+    evaluations: dict[int, dict[str, float | None]] = dataclasses.field(default_factory=dict)
+    began: float = dataclasses.field(default_factory=time.monotonic)
+
+    def believe(self, prompts: Sequence[Prompt]) -> Sequence[PassRate | None]:
+        return self.passrate.believe(prompts) if self.passrate else [None] * len(prompts)
+
+    def learn(self, pools: Sequence[Pool]) -> None:
+        if self.passrate:
+            self.passrate.learn(pools)
+        self.selector.learn(pools)
+
+    def refill(self, pools: Sequence[Pool]) -> Sequence[Prompt]:
+        schedule = self.recipe.sampling.schedule
+        wanted = schedule.wanted(pools, self.recipe.batch.prompts_per_step) if isinstance(schedule, Dapo) else 0
+        return self.selector.next(wanted, beside={pool.prompt.id for pool in pools}) if wanted else ()
+
+    def pack(self, sequences: Sequence[TokenSequence]) -> list[Batch]:
+        trainer = self.recipe.trainer
+        return pack(sequences, self.ranks.rank, self.ranks.world, trainer.micro_batch_tokens, trainer.row_tokens)
+
+    def sync(self) -> dict[str, float | None]:
+        """Puts the actor's weights into the engine and proves that they arrived. Raises SyncError."""
+        tolerance = self.recipe.sync.tolerance or (1e-4 if self.recipe.model.dtype == "float32" else 1.0)
+        weights, version = self.actor.named_weights(), self.actor.updates
+        report = sync(weights, self.engine, version, self.actor.token_logprobs, self.probes, tolerance)
+        return {"time/sync": report.seconds, "mismatch/sync_logprob_abs_max": report.logprob_abs_max}
+
+    @contextmanager
+    def measuring(self, step: int) -> Iterator[dict[str, Any]]:
+        """The metrics of a step: written and shown when the block ends, written also where it ends by an exception."""
+        metrics: dict[str, Any] = {}
+        if self.directory is None:
+            yield metrics
+            return
+        with self.directory.measuring(step) as metrics:
+            yield metrics
+        record = StepRecord(step, dict(metrics))
+        if evaluated := {name: value for name, value in metrics.items() if name.startswith("eval/")}:
+            self.evaluations[step] = evaluated
+        if step:
+            self.progress.step(record)
+        if self.tracker:
+            self.tracker.log(record)
+
+    def count(self, step: int, pools: Sequence[Pool], cost: Cost, metrics: dict[str, Any]) -> None:
+        self.done = step
+        self.totals["total/generated_tokens"] += cost.generated_tokens
+        self.totals["total/trained_tokens"] += metrics["train/tokens"]
+        self.totals["total/responses"] += sum(pool.drawn for pool in pools) + cost.surplus
+        metrics |= {**self.totals, "total/seconds": time.monotonic() - self.began}
+
+    def keep(self, step: int, pools: Sequence[Pool]) -> None:
+        """Samples of the step, and its checkpoint where one is due. Collective."""
+        if self.directory:
+            per_pool = [(pool.prompt, attempt) for pool in pools[:: max(1, len(pools) // SAMPLES_PER_STEP)] for attempt in pool.attempts[:1]]
+            self.directory.write_samples(step, per_pool[:SAMPLES_PER_STEP])
+        every = self.recipe.checkpoints.every
+        if step == self.recipe.steps or (every and step % every == 0):
+            folder = self.ranks.gather(self.directory.checkpoints if self.directory else None)[0]
+            self.actor.save_hf(folder / f"step-{step:06d}" / "huggingface")
+
+    def summary(self, stopped_by: str | None) -> Summary:
+        assert self.directory is not None
+        steps = sorted(self.evaluations)
+        return Summary(
+            run=str(self.directory.path),
+            steps=self.done,
+            seconds=time.monotonic() - self.began,
+            responses=int(self.totals["total/responses"]),
+            generated_tokens=int(self.totals["total/generated_tokens"]),
+            before=self.evaluations[steps[0]] if steps else {},
+            after=self.evaluations[steps[-1]] if len(steps) > 1 else {},
+            stopped_by=stopped_by,
+        )
+
+
+@contextmanager
+def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()) -> Iterator[Run]:
+    """All parts of a run, closed at the end in reverse order. `beside`: the recipe's folder, where a user's reward module may lie.
+
+    The process group comes first, then what reads data, then the actor, then the engine: each needs what stands before it.
+    """
+    from transformers import AutoTokenizer
+
+    from ada.trainer.distributed import start_distributed
+
+    with ExitStack() as closing:
+        start_distributed()
+        ranks = Ranks()
+        directory = _directory(recipe, name, ranks, closing)
+        path = ranks.gather(directory.path if directory else None)[0]
+        assert path is not None
+        start_logging(path / "log.txt", ranks.rank)
+        closing.callback(stop_logging)
+        progress = open_progress(path.name, ranks.rank)
+        closing.callback(progress.close)
+        for line in arithmetic(recipe, ranks.world):
+            progress.note(line)
+
+        folder = str(model_folder(recipe.model.path, recipe.model.family))
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+        load = partial(load_prompts, form=recipe.data.prompt, tokenizer=tokenizer, max_tokens=recipe.generation.max_prompt_tokens)
+        prompts = load(recipe.data.train, recipe.data.train.name)
+        held_out = {label: load(source, label) for label, source in recipe.evaluation.sets.items()}
+        selector = recipe.data.selection.start(prompts, recipe.seed)
+        if recipe.batch.prompts_per_step > len(prompts):
+            raise ValueError(
+                f"batch.prompts_per_step = {recipe.batch.prompts_per_step}, but data.train has {len(prompts)} prompts; allowed are 1 to that number."
+            )
+
+        rewards = RewardService(recipe.reward, import_from=[beside], log_path=path / "rewards.log")
+        closing.callback(rewards.close)
+        tracker = Tracker(recipe.tracking, path, path.name, dataclasses.asdict(recipe)) if directory else None
+        if tracker:
+            closing.push(lambda kind, error, trace: tracker.close(exit_code=int(kind is not None)))
+        actor = Actor.start(folder, recipe.trainer, recipe.model.torch_dtype, recipe.generation.temperature)
+        engine = recipe.engine.start(folder, recipe.generation, recipe.model.dtype, recipe.seed)
+        closing.callback(engine.close)
+        collector = Collector(
+            engine,
+            rewards,
+            partial(tokenizer.decode, skip_special_tokens=True),
+            ranks,
+            seed=recipe.seed,
+            max_concurrent=recipe.engine.max_concurrent,
+            should_stop=stop,
+        )
+        yield Run(
+            recipe=recipe,
+            ranks=ranks,
+            directory=directory,
+            progress=progress,
+            tracker=tracker,
+            actor=actor,
+            engine=engine,
+            collector=collector,
+            selector=selector,
+            passrate=recipe.sampling.passrate.start() if recipe.sampling.passrate else None,
+            held_out=held_out,
+            probes=[p.token_ids for p in prompts if len(p.token_ids) > 1][: recipe.sync.held_prompts],
+            totals={"total/generated_tokens": 0, "total/trained_tokens": 0, "total/responses": 0},
+        )
+
+
+def _directory(recipe: Recipe, name: str, ranks: Ranks, closing: ExitStack) -> RunDirectory | None:
+    if not ranks.first:
+        return None
+    if recipe.run_name is not None:
+        directory = RunDirectory.open(recipe.output, recipe.run_name, resume=False)
+    else:
+        directory = RunDirectory.fresh(recipe.output, name)
+    closing.callback(directory.close)
+    directory.write_recipe(dump(recipe))
+    return directory
+
+
+def closing_report(run: Run, stopped_by: str | None) -> list[str]:
+    """Writes summary.json; the lines a person reads at the end."""
+    if run.directory is None:
+        return []
+    summary = run.summary(stopped_by)
+    run.directory.write_summary(summary)
+    return closing_lines(summary)
