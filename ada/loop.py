@@ -16,6 +16,7 @@ from ada.types import Pool
 def train(run: Run) -> None:
     """Steps 1 to `recipe.steps`; step 0 is the evaluation before them. Raises Stopped where the run was asked to stop."""
     recipe = run.recipe
+    run.progress.start(recipe.steps)
     run.sync()  # the engine holds nothing that anyone has vouched for
     with run.measuring(0) as metrics:
         metrics |= timed_evaluation(run, 0)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from ada.config import config
 
@@ -31,6 +31,7 @@ class Tracking:
 
     wandb: Annotated[
         Literal["auto", "online", "offline", "off"],
+        BeforeValidator(lambda value: "off" if value is False else value),  # YAML reads the bare word off as false
         Field(description="auto: online where an API key is found (WANDB_API_KEY, `wandb login`), else offline, to be synced later"),
     ] = "auto"
     project: Annotated[str, Field(min_length=1, description="the project on wandb")] = "ada"
