@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ada.contracts import Engine, PassRateEstimator, Selector
 from ada.data.prompts import load_prompts
@@ -28,10 +28,12 @@ from ada.rewards.service import RewardService
 from ada.sampling.collector import Collector, Cost
 from ada.sampling.schedules.dapo import Dapo
 from ada.shutdown import StopRequest
-from ada.trainer.actor import Actor
 from ada.trainer.batching import pack
 from ada.types import Batch, PassRate, Pool, Prompt, StepRecord
 from ada.types import Sequence as TokenSequence
+
+if TYPE_CHECKING:
+    from ada.trainer.actor import Actor
 
 log = logging.getLogger(__name__)
 
@@ -142,6 +144,8 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
 
     with ExitStack() as closing:
         start_distributed()
+        from ada.trainer.actor import Actor  # imports DeepSpeed, which must know the device by then
+
         ranks = Ranks()
         directory = _directory(recipe, name, ranks, closing)
         path = ranks.gather(directory.path if directory else None)[0]

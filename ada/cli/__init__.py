@@ -18,6 +18,7 @@ def main(arguments: list[str] | None = None) -> None:
     # One thread computes the same whatever the batch, and leaves the other cores to the reward workers; set it before torch starts.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     if given.command == "train":
         from ada.cli.train import train as command_function
     else:

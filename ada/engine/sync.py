@@ -11,7 +11,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from ada.engine.base import GuardedEngine
+from ada.contracts import Engine
 from ada.engine.errors import EngineError
 from ada.engine.fingerprint import Fingerprint
 
@@ -33,7 +33,7 @@ class SyncReport:
 
 def sync(
     weights: Iterable[tuple[str, torch.Tensor]],
-    engine: GuardedEngine,
+    engine: Engine,
     version: int,
     reference: Reference,
     held: list[tuple[int, ...]],
@@ -93,7 +93,7 @@ def _attempt(act: Callable[[], None]) -> Exception | None:
     return None
 
 
-def _agree(engine: GuardedEngine, version: int, failure: Exception | None, doing: str) -> None:
+def _agree(engine: Engine, version: int, failure: Exception | None, doing: str) -> None:
     of_ranks = _gather(None if failure is None else f"{type(failure).__name__}: {failure}")
     failed = {rank: reason for rank, reason in enumerate(of_ranks) if reason is not None}
     if not failed:
@@ -104,7 +104,7 @@ def _agree(engine: GuardedEngine, version: int, failure: Exception | None, doing
     raise SyncError(message) from failure
 
 
-def _same_on_all_ranks(engine: GuardedEngine, version: int, fingerprint: str) -> None:
+def _same_on_all_ranks(engine: Engine, version: int, fingerprint: str) -> None:
     of_ranks = _gather(fingerprint)
     if len(set(of_ranks)) > 1:
         message = f"weight sync {version}: the ranks sent different weights (fingerprints {of_ranks}): their actors have diverged"

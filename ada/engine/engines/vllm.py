@@ -83,6 +83,7 @@ class VLLMEngine(GuardedEngine):
                 generation_config="vllm",  # the folder's sampling defaults stay out
                 logprobs_mode="processed_logprobs",  # of the law that is drawn from, not of the bare logits
                 disable_log_stats=True,
+                use_tqdm_on_load=False,
             )
         )
 
