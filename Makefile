@@ -23,6 +23,9 @@ INSTALLED := $(VENV)/installed-$(KIND)-$(shell { cat $(LOCK); pwd; } | cksum | c
 LINKED    := $(VENV)/linked-$(shell cat setup.cfg pyproject.toml | cksum | cut -d' ' -f1)
 
 # ninja, which torch looks for when it compiles an operator, is in the environment too.
+# One thread per process computes the same whatever the batch; more cores go to reward workers and ranks.
+OMP_NUM_THREADS ?= 1
+export OMP_NUM_THREADS
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # After ctrl-C torchrun gives each process one SIGINT and the seconds named here to write its checkpoint.
 TORCHRUN := $(VENV)/bin/torchrun --standalone --shutdown-timeout=300 --no-python
