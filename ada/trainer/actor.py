@@ -21,9 +21,9 @@ from ada.contracts import Loss
 from ada.trainer import export
 from ada.trainer.batching import pack, to_batch
 from ada.trainer.config import TrainerConfig, learning_rate
-from ada.trainer.deepspeed_config import deepspeed_config
+from ada.trainer.deepspeed_config import deepspeed_config, sharded_linear
 from ada.trainer.packed import masked
-from ada.trainer.policy import Policy, load_policy
+from ada.trainer.policy import load_policy
 from ada.trainer.statistics import Sums, UpdateStats
 from ada.types import Batch, Sequence
 
@@ -61,7 +61,8 @@ class Actor:
     @torch.no_grad()
     def logprobs(self, batches: Many[Batch]) -> list[torch.Tensor]:
         """[R, L] float32 log-probs of the response tokens at the sampler's temperature, 0 outside the mask; one tensor per micro-batch."""
-        return [self._forward(self._on_device(batch), self.temperature)[0] for batch in batches]
+        with sharded_linear(self.trainer):
+            return [self._forward(self._on_device(batch), self.temperature)[0] for batch in batches]
 
     def update(self, batches: Many[Batch], old_logprobs: Many[torch.Tensor] | None, loss: Loss) -> UpdateStats:
         """One optimizer step on the micro-batches of one update; all of them carry the update's global denominators.
@@ -74,7 +75,8 @@ class Actor:
         rate = learning_rate(self.trainer, self.updates)
         if not self._has_gradient(batches, loss, tokens):
             return UpdateStats(tokens, sequences, rate, skipped=True)
-        pooled = self._accumulate(batches, old_logprobs, loss)
+        with sharded_linear(self.trainer):
+            pooled = self._accumulate(batches, old_logprobs, loss)
         if not math.isfinite(pooled["loss"]):
             raise FloatingPointError(f"update {self.updates}: the loss is {pooled['loss']}; the weights are still those before it")
         norm = self._step(rate)
@@ -110,7 +112,7 @@ class Actor:
         dist.all_reduce(most, op=dist.ReduceOp.MAX)
         found: list[list[float]] = [[] for _ in sequences]
         for batch in batches + [to_batch([], [], 0, 0)] * (int(most) - len(batches)):
-            with torch.no_grad():
+            with torch.no_grad(), sharded_linear(self.trainer):
                 logprobs = self._forward(self._on_device(batch), 1.0)[0].cpu()
             for index, value in zip(batch.sequence_RL[batch.mask_RL].tolist(), logprobs[batch.mask_RL].tolist(), strict=True):
                 found[index].append(value)
@@ -136,7 +138,10 @@ class Actor:
         return self.engine(batch.tokens_RL, batch.positions_RL, batch.mask_RL, temperature, entropy_gradient)
 
     def _has_gradient(self, batches: list[Batch], loss: Loss, tokens: int) -> bool:
-        """Whether any token of the update, on any rank, has a gradient at the old policy. Where none has, Adam's momentum would still move weights."""
+        """Whether any token of the update, on any rank, has a gradient at the old policy.
+
+        Where none has, a step must not be taken: Adam's momentum would move the weights all the same.
+        """
         sums = Sums(self.engine.device)
         for batch in batches:
             probe = torch.zeros_like(batch.advantages_RL, requires_grad=True)
@@ -146,7 +151,7 @@ class Actor:
         pooled = sums.pooled()
         if pooled.get("tokens", 0) != tokens:
             raise ValueError(
-                f"the update's micro-batches have {pooled['tokens']:.0f} response tokens over all ranks, but name {tokens} as their number: "
+                f"the update's micro-batches have {pooled['tokens']:.0f} response tokens over all ranks, but name {tokens} as the number: "
                 "pack the same list of sequences on every rank, and pass all micro-batches of it"
             )
         return tokens > 0 and (pooled["signal"] > 0 or self.trainer.entropy_coefficient > 0)

@@ -67,7 +67,7 @@ def _check(index: int, sequence: Sequence) -> None:
     if not (math.isfinite(sequence.advantage) and all(map(math.isfinite, sequence.sampler_logprobs))):
         raise ValueError(
             f"sequence {index} (group {sequence.group}) has advantage {sequence.advantage} and sampler log-probs "
-            f"{[x for x in sequence.sampler_logprobs if not math.isfinite(x)][:3]}: they must be finite; leave such a response out before this"
+            f"{[x for x in sequence.sampler_logprobs if not math.isfinite(x)][:3]}: they must be finite; leave such a response out"
         )
 
 

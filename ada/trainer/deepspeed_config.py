@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
+from deepspeed.runtime.zero.linear import zero3_linear_wrap
 
 from ada.trainer.config import TrainerConfig
 
@@ -21,6 +24,21 @@ def deepspeed_config(trainer: TrainerConfig, dtype: torch.dtype) -> dict[str, An
         "gradient_clipping": trainer.max_grad_norm,  # silent, it would clip at 1
         "bf16": {"enabled": half, "check_grad_overflow": False},  # the actor raises instead of skipping silently
         "data_types": {"grad_accum_dtype": "fp32"},
-        "zero_optimization": {"stage": trainer.zero_stage},
+        "zero_optimization": {"stage": trainer.zero_stage, "memory_efficient_linear": False},  # see sharded_linear
         "steps_per_print": None,
     }
+
+
+@contextmanager
+def sharded_linear(trainer: TrainerConfig) -> Iterator[None]:
+    """Under ZeRO-3, DeepSpeed's linear function in the place of torch's: that one would keep the gathered weights until the backward pass.
+
+    DeepSpeed's own switch for it replaces torch's function for good, and so for the engine in this process too.
+    """
+    linear = torch.nn.functional.linear
+    if trainer.zero_stage == 3:
+        torch.nn.functional.linear = zero3_linear_wrap
+    try:
+        yield
+    finally:
+        torch.nn.functional.linear = linear

@@ -15,7 +15,7 @@ WEIGHT_FILES = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".msgpack", ".h5
 
 
 def save_hf(folder: Path, source: Path, weights: Iterator[tuple[str, torch.Tensor]]) -> None:
-    """Collective. Rank 0 writes the weights as safetensors (a tied head once) beside config, tokenizer and templates copied from `source`."""
+    """Collective. Rank 0 writes the weights as safetensors (a tied head once) beside config, tokenizer and templates from `source`."""
     writer = dist.get_rank() == 0
     state: dict[str, torch.Tensor] = {}
     for name, weight in weights:  # all ranks: gathering a layer takes everyone

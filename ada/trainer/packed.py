@@ -8,7 +8,7 @@ from ada.types import Batch
 
 
 def masked(values_RL: torch.Tensor, batch: Batch) -> torch.Tensor:
-    """`values_RL` with 0 outside the mask. By selection, not by product: whatever lies there, NaN too, leaves no trace, nor in the gradient."""
+    """`values_RL` with 0 outside the mask. By selection, not by product: what lies there, NaN too, reaches neither value nor gradient."""
     return torch.where(batch.mask_RL, values_RL, 0.0)
 
 

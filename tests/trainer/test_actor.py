@@ -140,6 +140,14 @@ def test_entropy_bonus_raises_entropy(tiny_model):
     assert last > first + 0.05
 
 
+def test_torch_is_left_as_it_was_for_the_engine_beside(tiny_model):
+    linear = torch.nn.functional.linear
+    actor = start(tiny_model)
+    b = batches(actor, sequences())
+    actor.update(b, actor.logprobs(b), Clipped())
+    assert torch.nn.functional.linear is linear
+
+
 def test_an_incomplete_update_is_refused_L01(tiny_model):
     actor = start(tiny_model)
     with pytest.raises(ValueError, match="response tokens over all ranks"):

@@ -1,4 +1,4 @@
-"""Sequences are summed and divided by one constant, so that no response's length weighs its tokens (Dr. GRPO, arXiv 2503.20783, sec. 3.1)."""
+"""Each sequence's sum is divided by one constant, so that its length does not weigh its tokens (Dr. GRPO, arXiv 2503.20783, sec. 3.1)."""
 
 from __future__ import annotations
 

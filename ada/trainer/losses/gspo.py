@@ -19,7 +19,7 @@ class GSPO:
     clip_high: Annotated[float, Field(gt=0, description="a sequence ratio above 1 + clip_high gains nothing more")] = 4e-4
 
     def per_token(self, logprobs: torch.Tensor, old_logprobs: torch.Tensor, batch: Batch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
-        """-min(s A, clip(s) A) with s = exp(mean log ratio of the sequence), as a value; its gradient flows through the token's log-prob."""
+        """-min(s A, clip(s) A), s = exp(mean log ratio of the sequence), as a value; its gradient flows through the token's log-prob."""
         mean_RL, _ = sequence_mean(log_ratio(logprobs.detach(), old_logprobs, batch), batch)
         own = masked(logprobs, batch)
         ratio = (masked(mean_RL, batch) + own - own.detach()).exp()
