@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from math import ceil
 
 from ada.contracts import Engine, Schedule
@@ -25,8 +26,8 @@ from ada.types import Attempt, PassRate, Pool, Prompt, Response
 log = logging.getLogger(__name__)
 
 
-class Stopped(Exception):
-    """The run was asked to stop while it was collecting; all ranks raise it together."""
+class Stopped(BaseException):
+    """The run was asked to stop while it was collecting; all ranks raise it together. Like KeyboardInterrupt, no error of the program."""
 
 
 @dataclass(slots=True)
@@ -62,6 +63,7 @@ class Collector:
     ):
         self.engine, self.rewards, self.decode, self.ranks = engine, rewards, decode, ranks
         self.seed, self.max_concurrent, self.should_stop = seed, max_concurrent, should_stop
+        self.numbers = count()  # of collections, alike on all ranks
 
     def collect(
         self,
@@ -115,6 +117,7 @@ class _Collection:
         self.engine, self.rewards, self.decode, self.ranks = collector.engine, collector.rewards, collector.decode, collector.ranks
         self.seed, self.slots, self.should_stop = collector.seed, collector.max_concurrent, collector.should_stop
         self.name, self.schedule, self.window = name, schedule, window
+        self.number = next(collector.numbers)
         self.pools: Sequence[Pool] = ()  # of all ranks; those from `first` on are up for claim
         self.first = self.share = 0
         self.mine: dict[int, OpenPool] = {}  # by position in the collection
@@ -122,7 +125,7 @@ class _Collection:
         self.ready: deque[OpenPool] = deque()  # may launch a draw
         self.open = 0  # neither closed nor out of budget
         self.running = 0  # draws in the engine
-        self.scoring: dict[tuple[int, int], tuple[Response, str]] = {}  # at the reward workers, by (position, draw)
+        self.scoring: dict[tuple[int, int, int], tuple[Response, str]] = {}  # at the reward workers, by _key
         self.all_claimed = True
         self.cost = Cost()
 
@@ -142,24 +145,30 @@ class _Collection:
         while not self.should_stop():
             self._launch()
             if self.running:
-                try:
-                    for response in self.engine.step():
-                        self._finished(response)
-                except ResponseError as error:  # one draw is unusable; the others come with the next step
-                    self._failed(error)
-            if not self.scoring and not self.running:
-                if not self.ready:
-                    break
-                continue
-            waiting = time.perf_counter()
-            idle = not self.running
-            for (position, draw), verdict in self.rewards.poll(1.0 if idle else 0.0):
-                if (position, draw) in self.scoring:  # else a draw beyond the prefix that resolved its prompt
-                    response, text = self.scoring.pop((position, draw))
-                    self._settle(self.mine[position], Attempt(response, text, verdict.reward, verdict.right, verdict.failure, verdict.parts))
-            if idle:
+                self._step()
+                self._score(0.0)
+            elif self.scoring:  # nothing can be launched before a verdict comes
+                waiting = time.perf_counter()
+                self._score(1.0)
                 self.cost.reward_seconds += time.perf_counter() - waiting
+            else:
+                break
         self.cost.seconds += time.perf_counter() - started
+
+    def _step(self) -> None:
+        try:
+            for response in self.engine.step():
+                self._finished(response)
+        except ResponseError as error:  # one draw is unusable; the others come with the next step
+            self._failed(error)
+
+    def _score(self, wait_seconds: float) -> None:
+        for key, verdict in self.rewards.poll(wait_seconds):
+            if key in self.scoring:  # else a draw beyond the prefix that resolved its prompt, perhaps an earlier collection's
+                response, text = self.scoring.pop(key)
+                self._settle(
+                    self.by_id[response.prompt_id], Attempt(response, text, verdict.reward, verdict.right, verdict.failure, verdict.parts)
+                )
 
     def _launch(self) -> None:
         while self.running < self.slots:
@@ -175,7 +184,7 @@ class _Collection:
     def _claim(self) -> bool:
         if self.all_claimed or self.open >= self.share:
             return False
-        position = self.first + self.ranks.claim(f"{self.name}/{self.first}")
+        position = self.first + self.ranks.claim(f"{self.number}/{self.first}")
         if position >= len(self.pools):
             self.all_claimed = True
             return False
@@ -195,15 +204,23 @@ class _Collection:
 
     def _finished(self, response: Response) -> None:
         pool = self.by_id[response.prompt_id]
-        del pool.running[response.draw]
-        self.running -= 1
         self.cost.generated_tokens += len(response.token_ids)
+        if pool.running.pop(response.draw, None) is None:
+            return  # one that ended in the same step resolved the prompt without it
+        self.running -= 1
         text = self.decode(response.token_ids)
         if response.finish_reason == "length":  # a cut-off response is wrong, whatever it says so far
             self._settle(pool, Attempt(response, text, 0.0, right=False))
             return
-        self.scoring[pool.position, response.draw] = response, text
-        self.rewards.submit((pool.position, response.draw), text, pool.pool.prompt.answer)
+        key = self._key(pool, response.draw)
+        self.scoring[key] = response, text
+        self.rewards.submit(key, text, pool.pool.prompt.answer)
+        if pool.may_launch():  # a window smaller than a round has room again, before the verdict
+            self.ready.append(pool)
+
+    def _key(self, pool: OpenPool, draw: int) -> tuple[int, int, int]:
+        """Names a draw for as long as the run goes on: reward workers may still have one when its collection is over."""
+        return self.number, pool.position, draw
 
     def _settle(self, pool: OpenPool, attempt: Attempt) -> None:
         pool.settle(attempt)
@@ -219,7 +236,7 @@ class _Collection:
             self.running -= len(pool.running)
             pool.running.clear()
         for draw in range(pool.pool.drawn, pool.launched):
-            self.scoring.pop((pool.position, draw), None)
+            self.scoring.pop(self._key(pool, draw), None)
             self.cost.surplus += 1
         pool.finished.clear()
 
