@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from ada.recipe.errors import RecipeError
+
 MICROWORLD = Path(__file__).parent / "data" / "microworld" / "base"
 
 
 def model_folder(path: str, family: str) -> Path:
     """The Hugging Face folder of `microworld`, of a local path, or of a hub id (downloaded once, then from the cache).
 
-    Raises FileNotFoundError or ValueError with the key to change.
+    Raises FileNotFoundError or RecipeError with the key to change.
     """
     folder = MICROWORLD if path == "microworld" else Path(path).expanduser()
     if not folder.is_dir():
@@ -20,7 +22,7 @@ def model_folder(path: str, family: str) -> Path:
         raise FileNotFoundError(f"model.path = {path!r}: {folder} holds no config.json; it must be a Hugging Face model folder.")
     found = json.loads((folder / "config.json").read_text()).get("model_type")
     if found != family:
-        raise ValueError(f"model.family = {family!r}, but {folder}/config.json says model_type {found!r}. Set model.family={found}.")
+        raise RecipeError(f"model.family = {family!r}, but {folder}/config.json says model_type {found!r}. Set model.family={found}.")
     return folder
 
 

@@ -22,6 +22,7 @@ from ada.observability.run_directory import RunDirectory
 from ada.observability.tracking import Tracker
 from ada.ranks import Ranks
 from ada.recipe.arithmetic import arithmetic
+from ada.recipe.errors import RecipeError
 from ada.recipe.schema import Recipe
 from ada.recipe.validate import dump
 from ada.rewards.service import RewardService
@@ -164,7 +165,7 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
         held_out = {label: load(source, label) for label, source in recipe.evaluation.sets.items()}
         selector = recipe.data.selection.start(prompts, recipe.seed)
         if recipe.batch.prompts_per_step > len(prompts):
-            raise ValueError(
+            raise RecipeError(
                 f"batch.prompts_per_step = {recipe.batch.prompts_per_step}, but data.train has {len(prompts)} prompts; allowed are 1 to that number."
             )
 
