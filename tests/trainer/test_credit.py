@@ -7,6 +7,8 @@ import math
 import pytest
 
 from ada.trainer.advantages.centred import Centred
+from ada.trainer.advantages.maxrl import MaxRL
+from ada.trainer.advantages.ngrpo import NGRPO
 from ada.trainer.credit import credit, to_sequences
 from ada.trainer.objectives.linear import Linear
 from ada.trainer.objectives.log import Log
@@ -32,6 +34,13 @@ def group(rewards, pass_rate=0.25, mean_reward=None, weights=None, belief=None, 
         (Centred(baseline="pool"), [1, 1, 0, 0], [0.875, 0.875, -0.125, -0.125]),  # pool mean 0.125
         (Centred(baseline="pool"), [0, 0], [-0.125, -0.125]),
         (Centred(baseline="belief"), [1, 0], [0.7, -0.3]),
+        (MaxRL(), [1, 0], [7, -1]),  # pool mean 1/8
+        (MaxRL(baseline="group"), [1, 0, 0, 0], [3, -1, -1, -1]),
+        (MaxRL(baseline="group"), [1, 1, 1, 0], [1 / 3, 1 / 3, 1 / 3, -1]),
+        (NGRPO(), [1, 0, 0, 0, 0, 0, 0, 0], [7 / 9 / (7 / 36) ** 0.5, *[-2 / 9 / (7 / 36) ** 0.5] * 7]),  # the paper's 1.76 and -0.50
+        (NGRPO(), [0, 0, 0], [-0.5, -0.5, -0.5]),  # with the virtual 1: mean 1/4, std 1/2
+        (NGRPO(), [0], [-(0.5**0.5)]),
+        (NGRPO(max_reward=2.0), [0, 0, 0], [-0.5, -0.5, -0.5]),
     ],
 )
 def test_golden_values_V03(method, rewards, expected):
@@ -49,6 +58,31 @@ def test_statistics_are_taken_along_the_group_on_a_square_batch_V02():
 @pytest.mark.parametrize("rewards", [[1, 1, 1], [0.1, 0.1, 0.1], [0.7] * 7, [1], []])
 def test_equal_rewards_have_exactly_no_advantage(baseline, scale, rewards):
     assert Centred(baseline=baseline, scale=scale).advantages(group(rewards)) == [0.0] * len(rewards)
+
+
+@pytest.mark.parametrize("method", [MaxRL(), MaxRL(baseline="group"), NGRPO()])
+def test_what_is_always_right_has_no_advantage(method):
+    assert method.advantages(group([1, 1, 1], pass_rate=1.0)) == [0.0] * 3
+    assert method.advantages(group([])) == []
+
+
+@pytest.mark.parametrize("baseline", ["pool", "group"])
+def test_maxrl_has_nothing_to_say_where_nothing_is_right(baseline):
+    assert MaxRL(baseline=baseline).advantages(group([0, 0], pass_rate=0.0)) == [0.0, 0.0]
+
+
+def test_maxrl_averages_the_right_responses_scores():
+    """Its estimator is the mean score over the right responses less the mean over all (arXiv 2602.02710): 1/n_right - 1/n each, or -1/n."""
+    n, rewards = 5, [1, 0, 1, 0, 0]
+    weights = [a / n for a in MaxRL(baseline="group").advantages(group(rewards))]
+    assert weights == pytest.approx([r / 2 - 1 / n for r in rewards])
+
+
+def test_rewards_outside_a_methods_range_are_named():
+    with pytest.raises(ValueError, match="prompt p has a reward of -1"):
+        MaxRL().advantages(group([1, -1]))
+    with pytest.raises(ValueError, match="max_reward is 1.0, and prompt p has a reward of 2"):
+        NGRPO().advantages(group([0, 2]))
 
 
 def test_a_missing_belief_is_named():
@@ -88,6 +122,7 @@ def test_sequences_carry_their_group_and_zero_variance_groups_are_kept_or_droppe
     dropped = to_sequences(groups, Centred(), Linear(), "drop")
     assert [(s.group, s.advantage) for s in kept] == [(0, 0), (0, 0), (1, 0.75), (1, -0.25)]
     assert dropped == kept[2:]
+    assert to_sequences([group([0, 0], pass_rate=0.0)], NGRPO(), Linear(), "drop")[0].advantage < 0  # all wrong, and yet a signal
     assert kept[1].prompt_ids == (1, 2)
     assert kept[1].response_ids == (7, 1)
     assert kept[1].sampler_logprobs == (-0.5, -0.25)
