@@ -3,9 +3,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, Literal
 
-import numpy as np
-
 from ada.config import config
+from ada.data.selection.epochs import Epochs, require_enough
 from ada.types import Pool, Prompt
 
 
@@ -22,18 +21,16 @@ class Shuffle:
 class ShuffledPrompts:
     def __init__(self, prompts: Sequence[Prompt], seed: int):
         self.prompts = prompts
-        self.seed = seed
+        self.order = Epochs(len(prompts), seed)
         self.taken = 0  # places of the endless order that were read
         self.waiting: list[int] = []  # prompts that came up while their step had them already; they come first in the next
-        self._epoch: tuple[int, np.ndarray] | None = None
 
     def next(self, count: int, beside: Collection[str] = ()) -> list[Prompt]:
         """The next `count` prompts, over the end of an epoch where need be, without one that comes twice or is in `beside` (ids).
 
         Raises ValueError where there are not so many prompts.
         """
-        if count + len(beside) > len(self.prompts):
-            raise ValueError(f"a step asks for {count + len(beside)} different prompts, and there are {len(self.prompts)}")
+        require_enough(self.prompts, count, beside)
         chosen: dict[int, Prompt] = {}
         queue, self.waiting = self.waiting, []
         while len(chosen) < count:
@@ -46,11 +43,8 @@ class ShuffledPrompts:
         return list(chosen.values())
 
     def _read(self) -> int:
-        epoch, place = divmod(self.taken, len(self.prompts))
         self.taken += 1
-        if self._epoch is None or self._epoch[0] != epoch:
-            self._epoch = (epoch, np.random.default_rng([self.seed, epoch]).permutation(len(self.prompts)))
-        return int(self._epoch[1][place])
+        return self.order[self.taken - 1]
 
     def learn(self, pools: Sequence[Pool]) -> None:
         """The order does not depend on what was drawn."""
