@@ -15,7 +15,8 @@ class Row:
 
 
 class Source(Protocol):
-    name: str
+    @property
+    def name(self) -> str: ...
 
     def rows(self) -> Iterator[Row]:
         """Raises DataError, naming file, line and column, at the first row that is not usable."""
@@ -23,3 +24,7 @@ class Source(Protocol):
 
 class DataError(ValueError):
     """A file or row that cannot be used; the message names where, what was found and what would do."""
+
+
+class MissingData(DataError):
+    """A file or data set that is not on this machine; `ada check` goes on without it."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from ada.config import config
-from ada.data.sources import DataError, Row
+from ada.data.sources import DataError, MissingData, Row
 
 
 @config
@@ -25,7 +25,7 @@ class Jsonl:
     def rows(self) -> Iterator[Row]:
         path = Path(self.path)
         if not path.is_file():
-            raise DataError(f"{path}: no such file. Set data.train.path (or the evaluation set's path) to a .jsonl file.")
+            raise MissingData(f"{path}: no such file. Set data.train.path (or the evaluation set's path) to a .jsonl file.")
         seen: dict[str, int] = {}
         with path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):

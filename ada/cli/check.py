@@ -1,0 +1,100 @@
+"""`ada check RECIPE`: is the recipe sound, does its reward function work, and do two real steps of it, shrunk, do what they must?"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from pathlib import Path
+
+from ada.cli.failures import FAILED, told
+from ada.recipe.arithmetic import arithmetic
+from ada.recipe.errors import RecipeError
+from ada.recipe.load import find_recipe
+from ada.recipe.schema import Recipe
+from ada.recipe.validate import read_recipe
+
+GOLDS = 32  # problems whose gold answers the reward function is tried on
+
+
+def check(name: str, overrides: list[str]) -> int:
+    """0: all held; 1: something did not; 2: the recipe is wrong."""
+    os.environ |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}  # a check waits for no network; what is cached is read
+    return told(lambda: _check(name, overrides))
+
+
+def _check(name: str, overrides: list[str]) -> int:
+    began = time.monotonic()
+    recipe_name, recipe = read_recipe(name, overrides)
+    print(f"\nChecking {recipe_name}\n")
+    for line in arithmetic(recipe, int(os.environ.get("WORLD_SIZE", 1))):
+        print(f"  {line}")
+    print()
+    with tempfile.TemporaryDirectory(prefix="ada-check-") as scratch:
+        faults = _parts(recipe, find_recipe(name).parent, Path(scratch))
+    verdict = (
+        f"{recipe_name}: {f'{len(faults)} things are wrong' if len(faults) > 1 else 'failed'}" if faults else f"{recipe_name} is sound"
+    )
+    print(f"\n{verdict} ({time.monotonic() - began:.0f} s)", flush=True)
+    return FAILED if faults else 0
+
+
+def _parts(recipe: Recipe, beside: Path, scratch: Path) -> list[str]:
+    from ada.check.golds import wrong_verdicts
+    from ada.check.problems import first_rows, sums
+
+    found = first_rows(recipe.data.train, GOLDS)
+    _say("model", _model(recipe))
+    _say("data", f"not read: {found.not_read}" if found.not_read else f"{len(found.rows)} rows read from {_named(recipe)}")
+    golds = found.rows or sums(4)
+    try:
+        faults = wrong_verdicts(recipe.reward, golds, beside, scratch / "rewards.log")
+    except ValueError as error:
+        faults = [str(error)]
+    if faults:
+        return _failed("reward", faults)
+    _say(
+        "reward",
+        f"{recipe.reward.function} calls {len(golds)} {'gold answers' if found.rows else 'made-up sums'} right, an empty response not",
+    )
+
+    from ada.check.shrink import shrunk
+    from ada.check.two_steps import two_steps
+    from ada.trainer.distributed import start_distributed
+
+    start_distributed()  # first: building a model already makes transformers ask DeepSpeed for its device
+    small = shrunk(recipe, found.rows, scratch)
+    _say("two steps", f"of {small.batch.prompts_per_step} prompts, by a random {recipe.model.family} of 2 layers in {recipe.model.dtype}.")
+    _say("", "Random weights answer nothing right: a coin tossed by the response's text stands in for the reward.")
+    outcome = two_steps(small)
+    for line in outcome.seen:
+        _say("", line)
+    return _failed("two steps", outcome.faults)
+
+
+def _model(recipe: Recipe) -> str:
+    from ada.model_folder import model_folder
+
+    try:
+        folder = model_folder(recipe.model.path, recipe.model.family)
+    except FileNotFoundError:
+        return f"not read: {recipe.model.path} is not on this machine"
+    except ValueError as error:
+        raise RecipeError(str(error)) from None
+    return f"{folder} is a {recipe.model.family}"
+
+
+def _named(recipe: Recipe) -> str:
+    source = recipe.data.train
+    return f"{source.name} {getattr(source, 'path', '')}".strip()
+
+
+def _failed(part: str, faults: list[str]) -> list[str]:
+    for fault in faults[:5]:
+        _say(part, f"FAILED: {fault}")
+    return faults
+
+
+def _say(part: str, text: str) -> None:
+    for index, line in enumerate(text.splitlines()):
+        print(f"  {part if index == 0 else '':<10} {line}", flush=True)
