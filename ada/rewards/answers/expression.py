@@ -26,6 +26,7 @@ _GREEK = set(
 )
 _ACCENTS = {"dot", "ddot", "bar", "overline", "hat", "vec", "tilde", "widehat", "overrightarrow", "mathcal", "mathbb"}
 _CLOSING = {"(": ")", "[": "]", "{": "}", "\\{": "\\}", "\\lfloor": "\\rfloor", "\\lceil": "\\rceil", "|": "|"}
+_LETTERS = 5  # a longer run of letters is a word, no product
 _TOKEN = re.compile(r"\\text\{[^{}]*\}|\\[A-Za-z]+|\\[{}|]|\d+(?:\.\d*)?|\.\d+|[A-Za-z]+|\S")
 _NUMERAL = re.compile(r"\d+\.?\d*|\.\d+")
 
@@ -268,6 +269,8 @@ def _split(text: str) -> list[str]:
         if not token.isalpha() or not token.isascii() or len(token) == 1 or token in FUNCTIONS | _CONSTANTS | _GREEK:
             tokens.append(token)
             continue
+        if len(token) > _LETTERS:
+            raise Unreadable(f"the word {token!r}")
         function = next(
             (name for name in sorted(FUNCTIONS, key=len, reverse=True) if token.startswith(name) and len(token) == len(name) + 1), ""
         )

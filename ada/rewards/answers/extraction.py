@@ -31,7 +31,7 @@ _VERDICT_ON_ITSELF = re.compile(
 )  # "I hope the answer is correct"
 _FILLER = re.compile(r"(?:(?:therefore|thus|hence|then|simply|just|indeed|exactly|option|choice)\b|[\s:：=*_,])+", re.IGNORECASE)
 _MATH = {"$$": "$$", "\\[": "\\]", "\\(": "\\)", "$": "$"}
-_SENTENCE_END = re.compile(r"\n|。|</answer>|[.!?](?=[*_]*(?:\s|$))|,?\s+(?:since|because|as|so|which|where|not)\b")
+_SENTENCE_END = re.compile(r"\n|。|</answer>|[.!?](?=[*_]*(?:\s|$))|\s\((?=[A-Za-z]{3})|,?\s+(?:since|because|as|so|which|where|not)\b")
 
 
 class _Box(NamedTuple):

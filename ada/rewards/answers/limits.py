@@ -5,7 +5,7 @@ from __future__ import annotations
 ANSWER_CHARACTERS = 2_000  # of one extracted answer; the longest gold of the benchmarks has 245
 TOKENS = 600  # of one formula
 NESTING = 25  # brackets, fractions, roots, exponents inside one another
-ITEMS = 200  # of one list, tuple, set or matrix
+ITEMS = 100  # of one list, tuple, set or matrix
 PLUS_MINUS = 4  # signs ± in one item; each doubles the values it stands for
 DIGITS = 2_000  # of one numeral; Python itself refuses to convert more than 4300
 EXACT_BITS = 1 << 14  # a rational number beyond this goes on as a rounded one

@@ -14,6 +14,7 @@ from ada.rewards.answers.meaning import Value
 from ada.rewards.answers.units import Unit
 
 _DECIMAL = re.compile(r"[+-]?\d*\.(\d+)")
+_SHORT_WORDS = {"of", "in", "to", "at", "on", "a", "an", "by"}
 _HEDGE = re.compile(r"\b(?:or|not|maybe|perhaps|unless|if|wrong|incorrect)\b", re.IGNORECASE)
 _BARE_UNIT = re.compile(r"(?P<value>.*?(?:[\d})°.]|\\pi))(?P<space>\s*)(?P<unit>[A-Za-z]++(?:\s*+(?:[/*]|\^\s*\{?-?\d\}?|[A-Za-z]++))*+)")
 
@@ -73,7 +74,8 @@ def _is_unit(text: str, single_letters: bool) -> bool:
 
 def _mathematical(text: str) -> bool:
     names = re.findall(r"[A-Za-z]+", text)
-    return any(name in FUNCTIONS or len(name) < 3 or name in ("pi", "theta", "alpha") for name in names)
+    names = [name for name in names if name not in _SHORT_WORDS]
+    return not names or any(name in FUNCTIONS or len(name) < 3 or name in ("pi", "theta", "alpha") for name in names)
 
 
 def _first_words(text: str) -> int:

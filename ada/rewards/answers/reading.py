@@ -52,6 +52,7 @@ _LABEL = re.compile(
     )
 )
 _FORMULA_SIGN = re.compile(r"[=<>≤≥≠≈∈∪∖+*/^_\\{}|\[\]∞°%±]|(?<![a-z]{2})-|-(?![a-z]{2})")
+_SENTENCE = re.compile(r"[^\d,;∧∨]*[A-Za-z]{2}[\s}]+(?:\\text\{)?[A-Za-z]{2}[^\d,;∧∨]*")
 _WORD = re.compile(r"[A-Za-z]{2}|[^\W\d_A-Za-z]")
 _ALL_REALS = {"all real numbers", "all reals", "real numbers", "all real x", "all real values"}
 _NO_SOLUTION = {"no solution", "no solutions", "no real solution", "no real solutions", "empty set", "the empty set"}
@@ -66,6 +67,9 @@ def read(text: str, lenient: bool) -> tuple[Answer, ...]:
     text = _FRENCH_INTERVAL.sub(_english_interval, text)
     number = joined_thousands(text)
     readings: list[Answer] = []
+    spoken = _spoken(text)
+    if spoken and _SENTENCE.fullmatch(text):
+        return (_special(text) or spoken,)
     decadic = re.sub(r"\\log(?![A-Za-z]|\s*_)", r"\\lg", number)
     for variant, tight in dict.fromkeys([(number, False), (number, True), (text, False), (decadic, False)][: None if lenient else 1]):
         try:
@@ -74,7 +78,7 @@ def read(text: str, lenient: bool) -> tuple[Answer, ...]:
             pass
     if lenient:
         readings += quantity_in_letters(number)
-    if spoken := _spoken(text):
+    if spoken:
         readings.append(spoken)
     return tuple(dict.fromkeys(readings))
 
