@@ -21,7 +21,13 @@ class Stateful(Protocol):
     def load_state_dict(self, state: dict[str, Any]) -> None: ...
 
 
-class Schedule(Protocol):  # ada/sampling/schedules: how many draws each prompt gets, and when it is done
+class Method(Protocol):
+    @property
+    def name(self) -> str:
+        """What a recipe calls it."""
+
+
+class Schedule(Method, Protocol):  # ada/sampling/schedules: how many draws each prompt gets, and when it is done
     @property
     def check_every(self) -> int:
         """M: draws of a prompt between two looks at its stop rule."""
@@ -33,7 +39,7 @@ class Schedule(Protocol):  # ada/sampling/schedules: how many draws each prompt 
         """Looks at the first M, 2M, ... draws of one prompt, in the order of their indices; None: go on."""
 
 
-class PassRateMethod(Protocol):  # ada/sampling/passrate: what is believed of p(x) before sampling
+class PassRateMethod(Method, Protocol):  # ada/sampling/passrate: what is believed of p(x) before sampling
     def start(self) -> PassRateEstimator: ...
 
 
@@ -42,29 +48,29 @@ class PassRateEstimator(Stateful, Protocol):
     def learn(self, pools: Sequence[Pool]) -> None: ...
 
 
-class Grouping(Protocol):  # ada/sampling/groups: the pool's attempts that are trained on
+class Grouping(Method, Protocol):  # ada/sampling/groups: the pool's attempts that are trained on
     def choose(self, pool: Pool, size: int | None, seed: int) -> list[Attempt]: ...
 
 
-class Advantage(Protocol):  # ada/trainer/advantages
+class Advantage(Method, Protocol):  # ada/trainer/advantages
     def advantages(self, group: Group) -> list[float]: ...
 
 
-class Objective(Protocol):  # ada/trainer/objectives: J = E f(p); the weight f'(p) of a prompt's gradient
+class Objective(Method, Protocol):  # ada/trainer/objectives: J = E f(p); the weight f'(p) of a prompt's gradient
     def weight(self, pass_rate: float) -> float: ...
 
 
-class Loss(Protocol):  # ada/trainer/losses
+class Loss(Method, Protocol):  # ada/trainer/losses
     def per_token(self, logprobs: torch.Tensor, old_logprobs: torch.Tensor, batch: Batch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
         """[R, L] log-probs -> [R, L] loss, and [R, L] diagnostics to be averaged over response tokens."""
 
 
-class Aggregation(Protocol):  # ada/trainer/aggregation: from losses of tokens to the loss of an update
+class Aggregation(Method, Protocol):  # ada/trainer/aggregation: from losses of tokens to the loss of an update
     def weights(self, batch: Batch) -> torch.Tensor:
         """[R, L] weight of each token's loss in the sum over all micro-batches and ranks; 0 outside the mask."""
 
 
-class Selection(Protocol):  # ada/data/selection: which prompts come next
+class Selection(Method, Protocol):  # ada/data/selection: which prompts come next
     def start(self, prompts: Sequence[Prompt], seed: int) -> Selector: ...
 
 
@@ -75,7 +81,7 @@ class Selector(Stateful, Protocol):
     def learn(self, pools: Sequence[Pool]) -> None: ...
 
 
-class EngineMethod(Protocol):  # ada/engine/engines
+class EngineMethod(Method, Protocol):  # ada/engine/engines
     @property
     def max_concurrent(self) -> int:
         """Draws decoded together."""

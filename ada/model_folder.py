@@ -28,7 +28,7 @@ def model_folder(path: str, family: str) -> Path:
 
 def _from_hub(path: str) -> Path:
     from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HFValidationError, HfHubHTTPError, LocalEntryNotFoundError
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     try:
         return Path(snapshot_download(path, ignore_patterns=["*.bin", "*.pth", "*.gguf", "original/*"]))

@@ -45,7 +45,8 @@ SAMPLES_PER_STEP = 8  # responses that a step leaves in samples.jsonl
 class Run:
     recipe: Recipe
     ranks: Ranks
-    directory: RunDirectory | None  # rank 0's; other ranks write nothing
+    path: Path  # the run's folder
+    directory: RunDirectory | None  # its files, which rank 0 alone writes
     progress: Progress
     tracker: Tracker | None
     actor: Actor
@@ -111,12 +112,11 @@ class Run:
     def keep(self, step: int, pools: Sequence[Pool]) -> None:
         """Samples of the step, and its checkpoint where one is due. Collective."""
         if self.directory:
-            per_pool = [(pool.prompt, attempt) for pool in pools[:: max(1, len(pools) // SAMPLES_PER_STEP)] for attempt in pool.attempts[:1]]
-            self.directory.write_samples(step, per_pool[:SAMPLES_PER_STEP])
+            some = pools[:: max(1, len(pools) // SAMPLES_PER_STEP)][:SAMPLES_PER_STEP]
+            self.directory.write_samples(step, [(pool.prompt, attempt) for pool in some for attempt in pool.attempts[:1]])
         every = self.recipe.checkpoints.every
         if step == self.recipe.steps or (every and step % every == 0):
-            folder = self.ranks.gather(self.directory.checkpoints if self.directory else None)[0]
-            self.actor.save_hf(folder / f"step-{step:06d}" / "huggingface")
+            self.actor.save_hf(self.path / "checkpoints" / f"step-{step:06d}" / "huggingface")
 
     def summary(self, stopped_by: str | None) -> Summary:
         assert self.directory is not None
@@ -166,7 +166,8 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
         selector = recipe.data.selection.start(prompts, recipe.seed)
         if recipe.batch.prompts_per_step > len(prompts):
             raise RecipeError(
-                f"batch.prompts_per_step = {recipe.batch.prompts_per_step}, but data.train has {len(prompts)} prompts; allowed are 1 to that number."
+                f"batch.prompts_per_step = {recipe.batch.prompts_per_step}, but data.train has {len(prompts)} prompts; "
+                "allowed are 1 to that number."
             )
 
         rewards = RewardService(recipe.reward, import_from=[beside], log_path=path / "rewards.log")
@@ -180,7 +181,7 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
         collector = Collector(
             engine,
             rewards,
-            partial(tokenizer.decode, skip_special_tokens=True),
+            lambda ids: str(tokenizer.decode(list(ids), skip_special_tokens=True)),
             ranks,
             seed=recipe.seed,
             max_concurrent=recipe.engine.max_concurrent,
@@ -189,6 +190,7 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
         yield Run(
             recipe=recipe,
             ranks=ranks,
+            path=path,
             directory=directory,
             progress=progress,
             tracker=tracker,

@@ -21,12 +21,15 @@ log = logging.getLogger(__name__)
 class PromptFormat:
     """How a problem becomes the text that the model continues."""
 
-    style: Annotated[Literal["raw", "chat"], Field(description="raw: prefix + problem + suffix; chat: the tokenizer's chat template")] = "raw"
+    style: Annotated[Literal["raw", "chat"], Field(description="raw: prefix + problem + suffix; chat: the tokenizer's chat template")] = (
+        "raw"
+    )
     system: Annotated[str | None, Field(description="system message of a chat prompt; null: none")] = None
     prefix: Annotated[str, Field(description="text before the problem")] = ""
     suffix: Annotated[str, Field(description="text after the problem")] = ""
     overlong: Annotated[
-        Literal["refuse", "drop"], Field(description="what happens to a prompt over generation.max_prompt_tokens: an error, or dropped and counted")
+        Literal["refuse", "drop"],
+        Field(description="what happens to a prompt over generation.max_prompt_tokens: an error, or dropped and counted"),
     ] = "refuse"
 
     def text(self, row: Row, tokenizer: PreTrainedTokenizerBase) -> str:

@@ -7,7 +7,7 @@ from math import comb
 
 
 def pass_at_k(n: int, right: int, k: int) -> float:
-    """Probability that k responses drawn without replacement from n hold a right one: 1 - C(n-right, k)/C(n, k) (arXiv 2107.03374, eq. 1)."""
+    """Chance that k of n responses, drawn without replacement, hold a right one: 1 - C(n-right, k)/C(n, k) (arXiv 2107.03374, eq. 1)."""
     if not 0 < k <= n or not 0 <= right <= n:
         raise ValueError(f"pass@{k} of {n} responses with {right} right: needs 0 < k <= n and 0 <= right <= n")
     return 1.0 - comb(n - right, k) / comb(n, k)

@@ -21,7 +21,8 @@ def arithmetic(recipe: Recipe, world: int) -> list[str]:
         f"sampling   {batch.prompts_per_step} prompts a step, {_draws(recipe)}, at T = {recipe.generation.temperature:g}",
         f"training   {trained} of each prompt; {batch.updates_per_step} updates of {per_update} prompts"
         + ("" if batch.responses_per_group is None else f" = up to {per_update * batch.responses_per_group} responses each"),
-        f"in all     {recipe.steps} steps, {recipe.steps * batch.updates_per_step} updates, {recipe.steps * batch.prompts_per_step} prompts on {world} rank(s)",
+        f"in all     {recipe.steps} steps, {recipe.steps * batch.updates_per_step} updates, "
+        f"{recipe.steps * batch.prompts_per_step} prompts on {world} rank(s)",
         f"objective  {_weight(recipe)}",
     ]
     return lines
@@ -30,7 +31,8 @@ def arithmetic(recipe: Recipe, world: int) -> list[str]:
 def _draws(recipe: Recipe) -> str:
     match recipe.sampling.schedule:
         case Dapo() as dapo:
-            return f"{_inner_draws(dapo.inner)}, refilled to {recipe.batch.prompts_per_step} valid groups or {dapo.max_gen_batches} times the prompts"
+            groups = recipe.batch.prompts_per_step
+            return f"{_inner_draws(dapo.inner)}, refilled to {groups} valid groups or {dapo.max_gen_batches} times the prompts"
         case other:
             return _inner_draws(other)
 
@@ -43,7 +45,9 @@ def _inner_draws(schedule: object) -> str:
             until = f"{seq.positives} right" + (f" and {seq.wrong_needed} wrong" if seq.exit == "balance" else "")
             return f"{seq.check_every} draws at a time until {until}, at most {seq.max_draws} each"
         case Est() as est:
-            return f"{est.mean_draws:g} draws each on average, {est.min_draws} to {est.max_draws}, as (p + {est.epsilon:g})^-{est.exponent:g}"
+            return (
+                f"{est.mean_draws:g} draws each on average, {est.min_draws} to {est.max_draws}, as (p + {est.epsilon:g})^-{est.exponent:g}"
+            )
         case TwoStage() as two:
             return f"{two.explore} draws each, then {two.mean_draws:g} on average by the rule `{two.rule}`"
         case NeverGiveUp() as ngu:

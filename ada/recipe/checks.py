@@ -43,14 +43,22 @@ def _groups(recipe: Recipe) -> Iterator[Complaint]:
     if isinstance(group, All):
         if isinstance(schedule, Uniform) and size != schedule.draws:
             yield Complaint(
-                "batch.responses_per_group", f"group `all` trains on all of schedule.draws = {schedule.draws} responses; set the two to one number"
+                "batch.responses_per_group",
+                f"group `all` trains on all of schedule.draws = {schedule.draws} responses; set the two to one number",
             )
         elif not isinstance(schedule, Uniform) and size is not None:
-            yield Complaint("batch.responses_per_group", f"group `all` trains on all that schedule `{schedule.name}` draws, so there is no fixed size; set null")
+            yield Complaint(
+                "batch.responses_per_group",
+                f"group `all` trains on all that schedule `{schedule.name}` draws, so there is no fixed size; set null",
+            )
     elif group.name != "positives" and size is None:
-        yield Complaint("batch.responses_per_group", f"group `{group.name}` picks a fixed number of responses; set that number, or use group `all`")
+        yield Complaint(
+            "batch.responses_per_group", f"group `{group.name}` picks a fixed number of responses; set that number, or use group `all`"
+        )
     if isinstance(group, Balanced) and size is not None and size % 2:
-        yield Complaint("batch.responses_per_group", f"group `balanced` is half right and half wrong; set an even number, for example {size + 1}")
+        yield Complaint(
+            "batch.responses_per_group", f"group `balanced` is half right and half wrong; set an even number, for example {size + 1}"
+        )
     if size is not None and isinstance(schedule, Uniform) and schedule.draws < size:
         yield Complaint("batch.responses_per_group", f"more than schedule.draws = {schedule.draws}; draw more or train on fewer")
 
@@ -61,14 +69,18 @@ def _beliefs(recipe: Recipe) -> Iterator[Complaint]:
         who = "schedule `est`" if isinstance(recipe.sampling.schedule, Est) else "baseline `belief`"
         yield Complaint("sampling.passrate", f"{who} needs a belief about pass rates; set sampling.passrate=ema")
     if not needed and recipe.sampling.passrate is not None:
-        yield Complaint("sampling.passrate", "nothing in this recipe reads the belief; set null, or use schedule `est` or baseline `belief`")
+        yield Complaint(
+            "sampling.passrate", "nothing in this recipe reads the belief; set null, or use schedule `est` or baseline `belief`"
+        )
 
 
 def _sampling_law(recipe: Recipe) -> Iterator[Complaint]:
     if recipe.generation.top_p < 1 or recipe.generation.top_k:
         key = "generation.top_p" if recipe.generation.top_p < 1 else "generation.top_k"
         yield Complaint(
-            key, "the actor scores responses under the whole softmax, so a truncated law would bias every ratio; set top_p=1 and top_k=0, and use temperature"
+            key,
+            "the actor scores responses under the whole softmax, so a truncated law would bias every ratio; "
+            "set top_p=1 and top_k=0, and use temperature",
         )
 
 

@@ -59,8 +59,12 @@ def load(name: str, overrides: list[str]) -> Loaded:
         resolved = OmegaConf.to_container(OmegaConf.create(values), resolve=True)
     except OmegaConfBaseException as error:
         raise RecipeError(f"{path}: {str(error).splitlines()[0]}") from None
-    assert isinstance(resolved, dict)
-    return Loaded(path.stem, {str(key): value for key, value in resolved.items()}, origins)
+    return Loaded(path.stem, _text_keys(resolved), origins)
+
+
+def _text_keys(value: Any) -> Any:
+    """YAML has keys that are numbers or true; a recipe has none, and says so of their text."""
+    return {str(key): _text_keys(inner) for key, inner in value.items()} if isinstance(value, dict) else value
 
 
 def _with_parents(path: Path, children: tuple[Path, ...]) -> tuple[dict[str, Any], Origins]:

@@ -33,7 +33,8 @@ class BatchSizes:
 class Model:
     path: Annotated[str, Field(description="Hugging Face folder or hub id; `microworld` is the base model that ships with ada")]
     dtype: Annotated[
-        Literal["float32", "bfloat16"], Field(description="of the weights in the engine and in the actor's passes; master weights are always float32")
+        Literal["float32", "bfloat16"],
+        Field(description="of the weights in the engine and in the actor's passes; master weights are always float32"),
     ] = "bfloat16"
     family: Annotated[str, Field(description="Hugging Face model_type the folder must have; `ada check` builds a tiny one of it")]
 
@@ -51,11 +52,16 @@ class Data:
 
 @config
 class Sampling:
-    schedule: Annotated[Schedule, one_of("ada.sampling.schedules"), Field(description="how many draws each prompt gets, and when it is done")]
+    schedule: Annotated[
+        Schedule, one_of("ada.sampling.schedules"), Field(description="how many draws each prompt gets, and when it is done")
+    ]
     group: Annotated[Grouping, one_of("ada.sampling.groups"), Field(description="which of the drawn responses are trained on")]
-    passrate: Annotated[PassRateMethod | None, one_of("ada.sampling.passrate"), Field(description="belief about pass rates before sampling")] = None
+    passrate: Annotated[
+        PassRateMethod | None, one_of("ada.sampling.passrate"), Field(description="belief about pass rates before sampling")
+    ] = None
     in_flight: Annotated[
-        int | None, Field(gt=0, description="W: draws of a prompt at most W beyond the last look at its stop rule; null: schedule.check_every")
+        int | None,
+        Field(gt=0, description="W: draws of a prompt at most W beyond the last look at its stop rule; null: schedule.check_every"),
     ] = None
 
 
@@ -64,7 +70,8 @@ class Sync:
     """Weights from actor to engine, after every step."""
 
     tolerance: Annotated[
-        float | None, Field(gt=0, description="nats by which log-probs of actor and engine may differ after it; null: 1e-4 in float32, 1.0 in bfloat16")
+        float | None,
+        Field(gt=0, description="nats by which log-probs of actor and engine may differ after it; null: 1e-4 in float32, 1.0 in bfloat16"),
     ] = None
     held_prompts: Annotated[int, Field(ge=1, description="prompts whose tokens' log-probs are compared after every sync")] = 4
 
@@ -83,10 +90,16 @@ class Recipe:
     data: Data
     reward: Reward
     generation: Generation
-    engine: Annotated[EngineMethod, one_of("ada.engine.engines"), Field(description="what draws the responses: vllm, or transformers where vLLM is missing")]
+    engine: Annotated[
+        EngineMethod,
+        one_of("ada.engine.engines"),
+        Field(description="what draws the responses: vllm, or transformers where vLLM is missing"),
+    ]
     sampling: Sampling
     advantage: Annotated[Advantage, one_of("ada.trainer.advantages"), Field(description="credit of each response of a group")]
-    objective: Annotated[Objective, one_of("ada.trainer.objectives"), Field(description="f in J = E f(p): weight of each prompt's gradient")]
+    objective: Annotated[
+        Objective, one_of("ada.trainer.objectives"), Field(description="f in J = E f(p): weight of each prompt's gradient")
+    ]
     loss: Annotated[Loss, one_of("ada.trainer.losses"), Field(description="loss per token")]
     trainer: TrainerConfig
     evaluation: Evaluation
@@ -94,4 +107,6 @@ class Recipe:
     checkpoints: Checkpoints = Checkpoints()
     tracking: Tracking
     output: Annotated[str, Field(description="folder in which runs are written")] = "runs"
-    run_name: Annotated[str | None, Field(description="name of the run's folder; null: the recipe's name, numbered where it is taken")] = None
+    run_name: Annotated[str | None, Field(description="name of the run's folder; null: the recipe's name, numbered where it is taken")] = (
+        None
+    )

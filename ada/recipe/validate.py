@@ -35,7 +35,7 @@ def validate(loaded: Loaded) -> Recipe:
         recipe: Recipe = TypeAdapter(Recipe).validate_json(json.dumps(loaded.values, default=str))
     except ValidationError as error:
         raise RecipeError("\n".join(dict.fromkeys(_complaint(loaded, dict(e)) for e in error.errors()))) from None
-    complaints = [f"{loaded.origin(tuple(c.key.split('.')))}: {c.key} = {_shown(_value_at(loaded.values, c.key.split('.')))}: {c.message}" for c in check(recipe)]
+    complaints = [_told(loaded, tuple(c.key.split(".")), c.message) for c in check(recipe)]
     if complaints:
         raise RecipeError("\n".join(complaints))
     return recipe
@@ -56,8 +56,8 @@ def _unknown_keys(cls: type, values: Any, path: Path) -> list[tuple[Path, list[s
         if key not in known:
             found.append(((*path, key), known))
             continue
-        mapping = get_origin(_bare(hints[key])) is dict
-        for inner, where in [(v, (*path, key, k)) for k, v in value.items()] if mapping and isinstance(value, dict) else [(value, (*path, key))]:
+        by_key = get_origin(_bare(hints[key])) is dict and isinstance(value, dict)
+        for inner, where in [(v, (*path, key, k)) for k, v in value.items()] if by_key else [(value, (*path, key))]:
             section = _section(hints[key], inner)
             if section is not None:
                 found += _unknown_keys(section, inner, where)
@@ -87,7 +87,7 @@ def _bare(hint: Any) -> Any:
 def _unknown(loaded: Loaded, path: Path, known: list[str]) -> str:
     near = get_close_matches(path[-1], known, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"{loaded.origin(path)}: {'.'.join(path)} = {_shown(_value_at(loaded.values, path))}: no such key; {hint}known here: {', '.join(known)}"
+    return _told(loaded, path, f"no such key; {hint}known here: {', '.join(known)}")
 
 
 def _complaint(loaded: Loaded, error: dict[str, Any]) -> str:
@@ -102,6 +102,10 @@ def _complaint(loaded: Loaded, error: dict[str, Any]) -> str:
         message = "the section must name its method, for example {name: ...}"
     elif error["type"] != "value_error":
         message = f"must be {message}"
+    return _told(loaded, path, message)
+
+
+def _told(loaded: Loaded, path: Path, message: str) -> str:
     return f"{loaded.origin(path)}: {'.'.join(path)} = {_shown(_value_at(loaded.values, path))}: {message}"
 
 
@@ -117,7 +121,7 @@ def _path_of(values: Any, loc: tuple[Any, ...]) -> Path:
     return tuple(path)
 
 
-def _value_at(values: Any, path: list[str] | Path) -> Any:
+def _value_at(values: Any, path: Path) -> Any:
     for part in path:
         if not isinstance(values, dict) or part not in values:
             return None

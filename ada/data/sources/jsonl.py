@@ -35,7 +35,10 @@ class Jsonl:
                     continue
                 row = self._row(line, number)
                 if row.id in seen:
-                    raise DataError(f"{path}, line {number}: id {row.id!r} is already that of line {seen[row.id]}. Ids must be unique; set `id: null` to use line numbers.")
+                    raise DataError(
+                        f"{path}, line {number}: id {row.id!r} is already that of line {seen[row.id]}. "
+                        "Ids must be unique; set `id: null` to use line numbers."
+                    )
                 seen[row.id] = number
                 yield row
         if not seen:
@@ -50,13 +53,18 @@ class Jsonl:
         except json.JSONDecodeError as error:
             raise DataError(f"{where}, column {error.colno}: not valid JSON ({error.msg}).") from None
         if not isinstance(values, dict):
-            raise DataError(f"{where}: found a JSON {type(values).__name__}; each line must be an object with the columns {self.problem!r} and {self.answer!r}.")
+            raise DataError(
+                f"{where}: found a JSON {type(values).__name__}; each line must be an object "
+                f"with the columns {self.problem!r} and {self.answer!r}."
+            )
         identity = str(number) if self.id is None else self._text(values, self.id, where)
         return Row(identity, self._text(values, self.problem, where), self._text(values, self.answer, where))
 
     def _text(self, values: dict[str, Any], column: str, where: str) -> str:
         if column not in values:
-            raise DataError(f"{where}: no column {column!r}; the row has {sorted(values)}. Map the columns with the keys `problem`, `answer` and `id`.")
+            raise DataError(
+                f"{where}: no column {column!r}; the row has {sorted(values)}. Map the columns with the keys `problem`, `answer` and `id`."
+            )
         value = values[column]
         if isinstance(value, bool) or not isinstance(value, (str, int, float)) or value != value:
             raise DataError(f"{where}, column {column!r}: found {value!r}; allowed is text or a number.")
