@@ -1,0 +1,194 @@
+"""Forecasts against closed forms, numbers by hand, and the real schedules driven by chance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ada.data.sources import DataError
+from ada.sampling.allocation import allocate
+from ada.sampling.plan import Sampler, forecast, pool_ends, standard_samplers
+from ada.sampling.profile import Profile, beta, read_profile
+from ada.sampling.schedules.dapo import Dapo
+from ada.sampling.schedules.est import Est
+from ada.sampling.schedules.ngu import NeverGiveUp
+from ada.sampling.schedules.seq import Seq
+from ada.sampling.schedules.two_stage import TwoStage
+from ada.sampling.schedules.uniform import Uniform
+from tests.sampling.pools import pool, sample
+
+HALF = Profile(np.array([0.5]), np.array([1.0]))
+
+
+def at(*rates: float) -> Profile:
+    return Profile(np.array(rates), np.full(len(rates), 1 / len(rates)))
+
+
+@pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (0.3, 0.7), (0.2, 3.0), (5.0, 2.0), (0.5, 0.5)])
+def test_quadrature_has_the_moments_of_the_beta_law(a, b):
+    profile = beta(a, b)
+    moment = 1.0
+    for m in range(1, 65):
+        moment *= (a + m - 1) / (a + b + m - 1)
+        assert profile.mean(profile.pass_rates_P**m) == pytest.approx(moment, rel=1e-9)
+
+
+def test_two_nodes_of_the_uniform_law_are_those_of_gauss_and_legendre():
+    profile = beta(1, 1, nodes=2)
+    np.testing.assert_allclose(profile.pass_rates_P, [0.5 - 12**-0.5, 0.5 + 12**-0.5])
+    np.testing.assert_allclose(profile.weights_P, 0.5)
+
+
+@pytest.mark.parametrize(("draws", "zero"), [(4, 2 / 5), (8, 2 / 9), (16, 2 / 17)])
+def test_grpo_at_the_uniform_law(draws, zero):
+    found = forecast(Sampler("", Uniform(draws=draws), draws), beta(1, 1))
+    assert (found.responses, found.trained) == pytest.approx((draws, draws))
+    assert found.zero_gradient == pytest.approx(zero)  # twice the integral of p^n
+    assert found.recovered == pytest.approx(2 / 5 - zero)
+
+
+def test_seq_balance_by_hand():
+    """At p = 1/2, one right and one wrong of at most 4, two at a time: half stop at 2; the pool is all alike with 2 / 16."""
+    found = forecast(Sampler("", Seq(exit="balance", check_every=2, max_draws=4, positives=1), 2), HALF)
+    assert (found.responses, found.trained) == pytest.approx((3, 2))
+    assert found.zero_gradient == pytest.approx(1 / 8)
+    assert found.recovered == pytest.approx(0)  # the first 4 draws are all it can have
+
+
+def test_seq_pos_in_rounds_of_two():
+    """At p = 1/2: RR stops, and so is all right. It would have gone on RR to four alike with 1/16: neither recovered nor lost."""
+    found = forecast(Sampler("", Seq(exit="pos", check_every=2, max_draws=6, positives=1), None), HALF)
+    assert found.responses == pytest.approx(2 * 3 / 4 + 4 * 3 / 16 + 6 * 1 / 16)
+    assert found.zero_gradient == pytest.approx(1 / 4 + 1 / 64)  # RR, WWWWWW
+    assert found.recovered == pytest.approx(3 / 64)  # WWWW, then one right of two
+
+
+def test_est_by_hand():
+    """Shares (p + eps)^-1/2 of 0.25 and 1 are 2 : 1; of 9 on average, 12 and 6."""
+    schedule = Est(mean_draws=9, exponent=0.5, epsilon=1e-12, min_draws=1, max_draws=20)
+    profile = at(0.25, 1.0)
+    ends = pool_ends(schedule, profile.pass_rates_P, profile)
+    np.testing.assert_allclose(ends.expected_draws_P, [12, 6])
+    found = forecast(Sampler("", schedule, None), profile)
+    assert found.zero_gradient == pytest.approx((0.75**12 + 0.25**12 + 1) / 2)
+    assert found.recovered == pytest.approx((0.75**4 + 0.25**4 - 0.75**12 - 0.25**12) / 2)
+    assert (found.responses, found.trained) == pytest.approx((9, 9))
+
+
+def test_est_splits_a_share_between_two_integers():
+    ends = pool_ends(Est(mean_draws=2.25, min_draws=1, max_draws=8), np.array([0.5]), HALF)
+    assert ends.draws_T[ends.ends_PT[0] > 1e-9].tolist() == [2, 3]
+    assert ends.ends_PT[0, 1:3] == pytest.approx([0.75, 0.25])
+    assert ends.zero_gradient_P[0] == pytest.approx(0.75 / 2 + 0.25 / 4)
+    assert ends.recovered_P(np.array([0.5]))[0] == pytest.approx(0)  # what ends before the fourth draw recovers nothing
+
+
+@pytest.mark.parametrize("schedule", [Est(epsilon=0.02), Est(mean_draws=5, exponent=1.0, min_draws=3, max_draws=9)])
+def test_est_agrees_with_the_allocation_of_many_prompts(schedule):
+    rates = np.random.default_rng(0).beta(0.5, 1.5, 4000)
+    profile = Profile(rates, np.full(4000, 1 / 4000))
+    drawn = allocate(
+        (rates + schedule.epsilon) ** -schedule.exponent, round(schedule.mean_draws * 4000), schedule.min_draws, schedule.max_draws
+    )
+    ends = pool_ends(schedule, rates, profile)
+    assert np.abs(ends.expected_draws_P - drawn).max() <= 1.01
+    assert ends.expected_draws_P.mean() == pytest.approx(drawn.mean(), rel=1e-6)
+    exact = (rates**drawn + (1 - rates) ** drawn).mean()
+    assert profile.mean(ends.zero_gradient_P) == pytest.approx(exact, abs=2e-3)
+
+
+def test_never_give_up_by_hand():
+    """At p = 1/2, two at a time, at most 4, again with q = 1/2: WW goes on with 1/8 of all."""
+    found = forecast(Sampler("", NeverGiveUp(check_every=2, max_draws=4, again=0.5), None), HALF)
+    assert found.responses == pytest.approx(2 + 2 / 8)
+    assert found.zero_gradient == pytest.approx(1 / 4 + 1 / 8 + 1 / 32)  # RR; WW given up; WW WW
+    assert found.recovered == pytest.approx(0)
+
+
+def test_two_stage_by_hand():
+    """At p = 1/2 after one draw each: 1/sqrt(p) is 1 for right and 2 for wrong (floor 1/4); 3 more on average are 2 and 4."""
+    schedule = TwoStage(explore=1, mean_draws=4, max_draws=10, rule="raft", floor=0.25)
+    found = forecast(Sampler("", schedule, None, positives_only=True), HALF)
+    assert (found.responses, found.trained) == pytest.approx((4, 2))
+    assert found.zero_gradient == pytest.approx(1 / 2 / 4 + 1 / 2 / 16)
+    dropped = forecast(Sampler("", schedule, None, positives_only=True, drops_zero_variance=True), HALF)
+    assert dropped.trained == pytest.approx(2 - 3 / 8)  # without the 3 of RRR
+
+
+def test_two_stage_with_a_baseline_gives_nothing_to_what_is_always_right():
+    schedule = TwoStage(explore=2, mean_draws=4, max_draws=32, rule="baseline", floor=0.1)
+    profile = at(0.0, 1.0)
+    ends = pool_ends(schedule, profile.pass_rates_P, profile)
+    np.testing.assert_allclose(ends.expected_draws_P, [6, 2], atol=1e-6)
+
+
+def test_dapo_opens_one_prompt_for_each_without_a_signal():
+    """At p = 1/2, GRPO-n2 is all alike in half of the prompts: two opened for each that is valid."""
+    plenty, capped = (
+        forecast(Sampler("", Dapo(inner=Uniform(draws=2), max_gen_batches=most), 2, drops_zero_variance=True), profile)
+        for most, profile in ((8, HALF), (3, at(0.5, 0.0, 0.0, 0.0)))
+    )
+    assert (plenty.responses, plenty.trained, plenty.zero_gradient) == pytest.approx((4, 2, 0))
+    assert (capped.responses, capped.trained, capped.zero_gradient) == pytest.approx((6, 3 * 2 / 8, 5 / 8))  # 1 of 8 valid, 3 opened
+
+
+@pytest.mark.parametrize(
+    "schedule", [Seq(exit="pos", positives=1, check_every=3, max_draws=9), NeverGiveUp(check_every=4, max_draws=12), Seq(check_every=4)]
+)
+@pytest.mark.parametrize("p", [0.1, 0.7])
+def test_the_schedule_driven_by_chance(schedule, p):
+    random, count = np.random.default_rng(1), 1500
+    strings = ["".join(np.where(random.random(40) < p, "R", "W")) for _ in range(count)]
+    ends = [sample(schedule, [pool("", seed=i)], [string])[0] for i, string in enumerate(strings)]
+    flat = np.array([end.right in (0, end.drawn) for end in ends])
+    recovered = ~flat & np.array([len(set(string[:4])) == 1 for string in strings])
+    found = forecast(Sampler("", schedule, None), at(p))
+    for exact, seen in ((found.responses, [end.drawn for end in ends]), (found.zero_gradient, flat), (found.recovered, recovered)):
+        assert abs(np.mean(seen) - exact) <= 4 * np.std(seen) / np.sqrt(count) + 1e-3
+
+
+def test_step_time_by_hand():
+    """The paper's 102 s, 15 of them for the update: n8 takes twice as long in both, and 16 drawn with 4 trained takes 87 * 4 + 15."""
+    n4, n8, wide = (forecast(Sampler("", Uniform(draws=d), size), HALF) for d, size in ((4, 4), (8, 8), (16, 4)))
+    assert n8.step_time(n4, 87, 15) == pytest.approx(2)
+    assert wide.step_time(n4, 87, 15) == pytest.approx((87 * 4 + 15) / 102)
+
+
+def test_standard_samplers_are_the_papers():
+    found = {s.label: forecast(s, at(0.0)) for s in standard_samplers()}
+    assert {label: f.responses for label, f in found.items()} == pytest.approx(
+        {"GRPO-n4": 4, "GRPO-n8": 8, "GRPO-n16": 16, "Seq-pos": 32, "Seq-balance": 32}
+    )
+    assert all(f.zero_gradient == 1 and f.recovered == 0 for f in found.values())
+
+
+def test_files_of_pass_rates(tmp_path):
+    path = tmp_path / "rates"
+    path.write_text('0.25\n\n{"id": 7, "pass_rate": 0.25}\n1\n')
+    profile = read_profile(str(path))
+    assert profile.pass_rates_P.tolist() == [0.25, 1.0] and profile.weights_P == pytest.approx([2 / 3, 1 / 3])
+    np.testing.assert_array_equal(read_profile(" beta(1, 2.5) ").weights_P, beta(1, 2.5).weights_P)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("0.5\n1.5\n", "line 2: found 1.5; a pass rate is a number from 0 to 1"),
+        ("half\n", "line 1: found 'half'"),
+        ('{"p": 0.5}\n', r"line 1: no key 'pass_rate'; the object has \['p'\]"),
+        ("nan\n", "line 1: found"),
+        ("true\n", "line 1: found True"),
+        ("\n", "no pass rates"),
+    ],
+)
+def test_bad_files_are_told_by_line(tmp_path, content, complaint):
+    path = tmp_path / "rates"
+    path.write_text(content)
+    with pytest.raises(DataError, match=complaint):
+        read_profile(str(path))
+
+
+@pytest.mark.parametrize("text", ["beta(0,1)", "beta(1,x)", "beta(1,inf)", "nowhere.txt"])
+def test_bad_laws_are_refused(text):
+    with pytest.raises(DataError, match="pass rates"):
+        read_profile(text)
