@@ -16,7 +16,7 @@ from ada.rewards.answers.extraction import final_answer, marked_value, unboxed
 from ada.rewards.answers.limits import ANSWER_CHARACTERS
 from ada.rewards.answers.meaning import Words
 from ada.rewards.answers.reading import read
-from ada.rewards.answers.spelling import canonical, compact
+from ada.rewards.answers.spelling import canonical, compact, joined_thousands
 
 _WORDS_OF_AN_ANSWER = 6  # a gold answer of more words is a remark rather than an answer
 
@@ -52,7 +52,7 @@ def _gold_text(gold: str) -> str:
 def _agree(gold: str, answer: str) -> bool:
     if not gold or not answer:
         return False
-    if compact(gold) == compact(answer):
+    if compact(joined_thousands(gold)) == compact(joined_thousands(answer)):
         return True
     letters = choice.letters(gold)
     if letters and letters == choice.chosen(answer):

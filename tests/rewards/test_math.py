@@ -68,6 +68,7 @@ def test_the_table_of_the_documentation() -> None:
         ("\\boxed{}", "", 0.0),
         ("\\boxed{4} and then \\boxed{5", "4", 0.0),  # cut off while it was changing its answer
         ("The answer is 4. \\boxed{", "4", 0.0),
+        ("\\boxed{1, 234}", "1,234", 0.0),  # two numbers, not one
         ("<think>\\boxed{4}", "4", 0.0),
         ("<think>\\boxed{4}</think> The answer is 5.", "4", 0.0),
         ("<think>\\boxed{4}</think> The answer is 5.", "5", 1.0),
