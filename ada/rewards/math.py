@@ -2,8 +2,8 @@
 
     response ── extraction ──► answer text ── spelling ──► canonical text ── reading ──► what it means ── comparison ──► 1.0 or 0.0
 
-No reading calls `eval` or runs model text, none needs a signal or a process, and each has a bound on its work (`answers/limits.py`): a
-score takes milliseconds in any thread, whatever the response.
+Nothing here runs model text, needs a signal or starts a process, and all work is bounded (`answers/limits.py`): a score takes about a
+millisecond in any thread, and less than a second whatever the response.
 """
 
 from __future__ import annotations
