@@ -1,0 +1,51 @@
+"""python -m benchmarks [key=value ...]: the speed of sampling and training beside the plain libraries', in this process, in one run.
+
+The work is that of recipe micro_seq_balance; overrides change it. Ratios are ours / plain, medians with quartiles.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+
+RECIPE = "micro_seq_balance"
+GENERATION_PAIRS, UPDATE_PAIRS, OPEN_PROMPTS = 9, 11, 10_000
+
+
+def main(overrides: list[str]) -> None:
+    from ada.recipe.validate import read_recipe
+
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="ada-bench-") as scratch:
+        _, recipe = read_recipe(RECIPE, [*overrides, f"output={scratch}", "tracking.wandb=off"])
+        from ada.trainer.distributed import start_distributed
+
+        start_distributed()  # before other imports make DeepSpeed guess what it runs on
+        from ada.run import open_run
+        from ada.shutdown import StopRequest
+        from benchmarks.bookkeeping import microseconds_per_response
+        from benchmarks.generation import collector_against_plain
+        from benchmarks.update import actor_against_torch
+
+        with open_run(recipe, "bench", StopRequest()) as run:
+            run.sync()
+            print("\nours / plain, median (quartiles)")
+            say(collector_against_plain(run, GENERATION_PAIRS).line("collector / vLLM alone"))
+            for stage in (recipe.trainer.zero_stage, 0):
+                say(actor_against_torch(recipe, stage, UPDATE_PAIRS).line(f"actor, ZeRO stage {stage} / torch alone"))
+            say(f"{f'collector, {OPEN_PROMPTS:,} open prompts':<34} {microseconds_per_response(OPEN_PROMPTS):.0f} µs a response")
+    say(f"\n{time.monotonic() - began:.0f} s in all")
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
