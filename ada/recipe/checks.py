@@ -23,7 +23,7 @@ class Complaint:
 
 
 def check(recipe: Recipe) -> list[Complaint]:
-    return [*_batch(recipe), *_groups(recipe), *_beliefs(recipe), *_sampling_law(recipe), *_evaluation(recipe)]
+    return [*_batch(recipe), *_prompt(recipe), *_groups(recipe), *_beliefs(recipe), *_sampling_law(recipe), *_evaluation(recipe)]
 
 
 def _batch(recipe: Recipe) -> Iterator[Complaint]:
@@ -37,11 +37,16 @@ def _batch(recipe: Recipe) -> Iterator[Complaint]:
         )
 
 
+def _prompt(recipe: Recipe) -> Iterator[Complaint]:
+    if recipe.data.prompt.system is not None and recipe.data.prompt.style == "raw":
+        yield Complaint("data.prompt.system", "a raw prompt has no system message; set null, or data.prompt.style=chat")
+
+
 def _groups(recipe: Recipe) -> Iterator[Complaint]:
     size, group = recipe.batch.responses_per_group, recipe.sampling.group
     schedule = recipe.sampling.schedule.inner if isinstance(recipe.sampling.schedule, Dapo) else recipe.sampling.schedule
     if isinstance(group, All):
-        if isinstance(schedule, Uniform) and size != schedule.draws:
+        if isinstance(schedule, Uniform) and size not in (schedule.draws, None):
             yield Complaint(
                 "batch.responses_per_group",
                 f"group `all` trains on all of schedule.draws = {schedule.draws} responses; set the two to one number",
@@ -86,5 +91,9 @@ def _sampling_law(recipe: Recipe) -> Iterator[Complaint]:
 
 def _evaluation(recipe: Recipe) -> Iterator[Complaint]:
     for name in recipe.evaluation.sets:
+        if name == recipe.data.train.name:
+            yield Complaint(
+                "evaluation.sets", f"{name!r} is what the training prompts are called, and no two prompts may share an id; rename it"
+            )
         if not name or "/" in name or "@" in name:
             yield Complaint("evaluation.sets", f"{name!r} becomes part of a metric's name; use letters, digits, - and _")

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import types
 from difflib import get_close_matches
+from functools import cache
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import yaml
@@ -32,13 +33,18 @@ def validate(loaded: Loaded) -> Recipe:
         raise RecipeError("\n".join(complaints))
     try:
         # As JSON: there, strict means that no value changes its type, and a mapping may still become a section.
-        recipe: Recipe = TypeAdapter(Recipe).validate_json(json.dumps(loaded.values, default=str))
+        recipe: Recipe = _adapter().validate_json(json.dumps(loaded.values, default=str))
     except ValidationError as error:
         raise RecipeError("\n".join(dict.fromkeys(_complaint(loaded, dict(e)) for e in error.errors()))) from None
     complaints = [_told(loaded, tuple(c.key.split(".")), c.message) for c in check(recipe)]
     if complaints:
         raise RecipeError("\n".join(complaints))
     return recipe
+
+
+@cache
+def _adapter() -> TypeAdapter[Recipe]:
+    return TypeAdapter(Recipe)
 
 
 def dump(recipe: Recipe) -> str:
@@ -85,9 +91,20 @@ def _bare(hint: Any) -> Any:
 
 
 def _unknown(loaded: Loaded, path: Path, known: list[str]) -> str:
+    elsewhere = {key.rpartition(".")[2]: key for key in _keys(Recipe)}
     near = get_close_matches(path[-1], known, n=1, cutoff=0.5)
+    near = near or [elsewhere[name] for name in get_close_matches(path[-1], elsewhere, n=1, cutoff=0.7)]
     hint = f"did you mean {near[0]!r}? " if near else ""
     return _told(loaded, path, f"no such key; {hint}known here: {', '.join(known)}")
+
+
+def _keys(section: type, prefix: str = "") -> list[str]:
+    """Every key of a section and of the sections in it, dotted; not those of methods, which depend on the method."""
+    keys: list[str] = []
+    for key, hint in get_type_hints(section, include_extras=True).items():
+        inner = _section(hint, None)
+        keys += [prefix + key] if inner is None else _keys(inner, f"{prefix}{key}.")
+    return keys
 
 
 def _complaint(loaded: Loaded, error: dict[str, Any]) -> str:
