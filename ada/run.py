@@ -53,6 +53,7 @@ class Run:
     engine: Engine
     collector: Collector
     selector: Selector
+    prompts: int  # to train on
     passrate: PassRateEstimator | None
     held_out: dict[str, list[Prompt]]
     probes: list[tuple[int, ...]]  # token sequences whose log-probs are compared after every sync
@@ -72,6 +73,7 @@ class Run:
     def refill(self, pools: Sequence[Pool]) -> Sequence[Prompt]:
         schedule = self.recipe.sampling.schedule
         wanted = schedule.wanted(pools, self.recipe.batch.prompts_per_step) if isinstance(schedule, Dapo) else 0
+        wanted = min(wanted, self.prompts - len(pools))  # where the step has opened every prompt there is, it goes on with those
         return self.selector.next(wanted, beside={pool.prompt.id for pool in pools}) if wanted else ()
 
     def pack(self, sequences: Sequence[TokenSequence]) -> list[Batch]:
@@ -153,6 +155,7 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
         assert path is not None
         start_logging(path / "log.txt", ranks.rank)
         closing.callback(stop_logging)
+        closing.push(partial(_log_failure, ranks.rank))
         progress = open_progress(path.name, ranks.rank)
         closing.callback(progress.close)
         for line in arithmetic(recipe, ranks.world):
@@ -198,11 +201,18 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
             engine=engine,
             collector=collector,
             selector=selector,
+            prompts=len(prompts),
             passrate=recipe.sampling.passrate.start() if recipe.sampling.passrate else None,
             held_out=held_out,
             probes=[p.token_ids for p in prompts if len(p.token_ids) > 1][: recipe.sync.held_prompts],
             totals={"total/generated_tokens": 0, "total/trained_tokens": 0, "total/responses": 0},
         )
+
+
+def _log_failure(rank: int, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+    """The traceback goes to log.txt, whichever rank failed; what a person must know is said on the terminal by ada/cli/failures.py."""
+    if isinstance(error, Exception):
+        log.log(logging.ERROR if rank else logging.INFO, "the run failed", exc_info=error)
 
 
 def _directory(recipe: Recipe, name: str, ranks: Ranks, closing: ExitStack) -> RunDirectory | None:

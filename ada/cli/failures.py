@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 from collections.abc import Callable
@@ -10,8 +9,6 @@ from collections.abc import Callable
 from ada.data.sources import DataError
 from ada.engine.errors import EngineError
 from ada.recipe.errors import RecipeError
-
-log = logging.getLogger(__name__)
 
 WRONG_INPUT, FAILED = 2, 1
 
@@ -21,14 +18,14 @@ def told(act: Callable[[], int]) -> int:
     try:
         return act()
     except (RecipeError, DataError, FileNotFoundError, FileExistsError) as error:
-        _say("error", str(error))
+        if os.environ.get("RANK", "0") == "0":  # the other ranks found the same
+            _say("error", str(error))
         return WRONG_INPUT
     except (EngineError, FloatingPointError, ValueError) as error:
-        log.exception("the run failed")
-        _say("error", str(error))
+        rank = os.environ.get("RANK", "0")
+        _say("error" if rank == "0" else f"error on rank {rank}", str(error))
         return FAILED
 
 
 def _say(kind: str, text: str) -> None:
-    if os.environ.get("RANK", "0") == "0":  # the other ranks found the same
-        print("\n".join(f"{kind}: {line}" for line in text.splitlines()), file=sys.stderr, flush=True)
+    print("\n".join(f"{kind}: {line}" for line in text.splitlines()), file=sys.stderr, flush=True)
