@@ -32,7 +32,7 @@ TORCHRUN := $(VENV)/bin/torchrun --standalone --shutdown-timeout=300 --no-python
 LAUNCH = $(if $(filter 1,$(NPROC)),,$(TORCHRUN) --nproc-per-node=$(NPROC) )$(VENV)/bin/ada
 
 .DEFAULT_GOAL := help
-.PHONY: help install train eval check test test-fast lint bench reproduce lock clean
+.PHONY: help install train check test test-fast lint bench lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -44,10 +44,7 @@ install: $(INSTALLED) $(LINKED) ## .venv with exactly the versions of requiremen
 train: install ## train a policy: RECIPE=name ARGS="key=value ..." NPROC=n
 	$(LAUNCH) train $(RECIPE) $(ARGS)
 
-eval: install ## evaluate without training: RECIPE= ARGS= NPROC=
-	$(LAUNCH) eval $(RECIPE) $(ARGS)
-
-check: install ## read and check a recipe, start nothing: RECIPE= ARGS=
+check: install ## check a recipe and run two shrunk steps of it on the CPU: RECIPE= ARGS=
 	$(VENV)/bin/ada check $(RECIPE) $(ARGS)
 
 test: install ## all tests; ARGS go to pytest
@@ -63,9 +60,6 @@ lint: install ## ruff and mypy
 
 bench: install ## measure speed; ARGS go to the benchmarks
 	$(VENV)/bin/python -m benchmarks $(ARGS)
-
-reproduce: install ## rerun the experiments that the README quotes
-	$(VENV)/bin/python -m benchmarks.reproduce $(ARGS)
 
 # Always from an empty environment: what an interrupted install left is not built upon. DeepSpeed, the one package without
 # a wheel, comes before torch, so that its setup.py does not look for a CUDA compiler, and is built with the locked setuptools.
