@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -66,7 +67,7 @@ class Jsonl:
                 f"{where}: no column {column!r}; the row has {sorted(values)}. Map the columns with the keys `problem`, `answer` and `id`."
             )
         value = values[column]
-        if isinstance(value, bool) or not isinstance(value, (str, int, float)) or value != value:
+        if isinstance(value, bool) or not isinstance(value, (str, int, float)) or (isinstance(value, float) and not math.isfinite(value)):
             raise DataError(f"{where}, column {column!r}: found {value!r}; allowed is text or a number.")
         text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
         if not text.strip():
