@@ -5,6 +5,7 @@ from __future__ import annotations
 from ada.recipe.schema import Recipe
 from ada.sampling.groups.all import All
 from ada.sampling.groups.balanced import Balanced
+from ada.sampling.groups.positives import Positives
 from ada.sampling.schedules.dapo import Dapo
 from ada.sampling.schedules.est import Est
 from ada.sampling.schedules.ngu import NeverGiveUp
@@ -49,7 +50,7 @@ def _inner_draws(schedule: object) -> str:
                 f"{est.mean_draws:g} draws each on average, {est.min_draws} to {est.max_draws}, as (p + {est.epsilon:g})^-{est.exponent:g}"
             )
         case TwoStage() as two:
-            return f"{two.explore} draws each, then {two.mean_draws:g} on average by the rule `{two.rule}`"
+            return f"{two.explore} draws each, then more by the rule `{two.rule}`, {two.mean_draws:g} on average in all"
         case NeverGiveUp() as ngu:
             return f"{ngu.check_every} draws at a time, at most {ngu.max_draws} each"
     return f"schedule `{getattr(schedule, 'name', schedule)}`"
@@ -59,10 +60,12 @@ def _weight(recipe: Recipe) -> str:
     """f'(p) as the recipe realises it: the share that sampling gives times the one that the gradient gives."""
     sampling, group = recipe.sampling.schedule, recipe.sampling.group
     gradient = {"linear": "1", "log": "1/p", "power": "alpha * p^(alpha-1)"}.get(recipe.objective.name, f"f' of `{recipe.objective.name}`")
-    by_draws = "1"
-    if isinstance(group, All) and isinstance(sampling, Est):
+    by_draws, whole = "1", isinstance(group, All | Positives) and recipe.batch.responses_per_group is None
+    if isinstance(sampling, Dapo):
+        sampling = sampling.inner
+    if whole and isinstance(sampling, Est):
         by_draws = f"(p + {sampling.epsilon:g})^-{sampling.exponent:g}"
-    elif isinstance(group, All) and isinstance(sampling, (Seq, TwoStage, NeverGiveUp)):
+    elif whole and isinstance(sampling, (Seq, TwoStage, NeverGiveUp)):
         by_draws = "E[draws | p]"
     line = f"{recipe.objective.name}: effective weight of a prompt = {by_draws} (from draws) x {gradient} (from the gradient)"
     if isinstance(group, Balanced) and not group.importance:

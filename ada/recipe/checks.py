@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING
 
 from ada.sampling.groups.all import All
 from ada.sampling.groups.balanced import Balanced
+from ada.sampling.groups.positives import Positives
 from ada.sampling.schedules.dapo import Dapo
 from ada.sampling.schedules.est import Est
 from ada.sampling.schedules.uniform import Uniform
+from ada.trainer.advantages.maxrl import MaxRL
+from ada.trainer.advantages.ngrpo import NGRPO
+from ada.trainer.losses.raft import RAFT
+from ada.trainer.objectives.linear import Linear
 
 if TYPE_CHECKING:
     from ada.recipe.schema import Recipe
@@ -23,7 +28,16 @@ class Complaint:
 
 
 def check(recipe: Recipe) -> list[Complaint]:
-    return [*_batch(recipe), *_prompt(recipe), *_groups(recipe), *_beliefs(recipe), *_sampling_law(recipe), *_evaluation(recipe)]
+    return [
+        *_batch(recipe),
+        *_prompt(recipe),
+        *_groups(recipe),
+        *_credit(recipe),
+        *_refills(recipe),
+        *_beliefs(recipe),
+        *_sampling_law(recipe),
+        *_evaluation(recipe),
+    ]
 
 
 def _batch(recipe: Recipe) -> Iterator[Complaint]:
@@ -45,18 +59,9 @@ def _prompt(recipe: Recipe) -> Iterator[Complaint]:
 def _groups(recipe: Recipe) -> Iterator[Complaint]:
     size, group = recipe.batch.responses_per_group, recipe.sampling.group
     schedule = recipe.sampling.schedule.inner if isinstance(recipe.sampling.schedule, Dapo) else recipe.sampling.schedule
-    if isinstance(group, All):
-        if isinstance(schedule, Uniform) and size not in (schedule.draws, None):
-            yield Complaint(
-                "batch.responses_per_group",
-                f"group `all` trains on all of schedule.draws = {schedule.draws} responses; set the two to one number",
-            )
-        elif not isinstance(schedule, Uniform) and size is not None:
-            yield Complaint(
-                "batch.responses_per_group",
-                f"group `all` trains on all that schedule `{schedule.name}` draws, so there is no fixed size; set null",
-            )
-    elif group.name != "positives" and size is None:
+    if isinstance(group, All) and size is not None:
+        yield Complaint("batch.responses_per_group", "group `all` trains on all that was drawn, so there is no fixed size; set null")
+    if not isinstance(group, All | Positives) and size is None:
         yield Complaint(
             "batch.responses_per_group", f"group `{group.name}` picks a fixed number of responses; set that number, or use group `all`"
         )
@@ -64,8 +69,58 @@ def _groups(recipe: Recipe) -> Iterator[Complaint]:
         yield Complaint(
             "batch.responses_per_group", f"group `balanced` is half right and half wrong; set an even number, for example {size + 1}"
         )
-    if size is not None and isinstance(schedule, Uniform) and schedule.draws < size:
-        yield Complaint("batch.responses_per_group", f"more than schedule.draws = {schedule.draws}; draw more or train on fewer")
+    key, most = ("draws", schedule.draws) if isinstance(schedule, Uniform) else ("max_draws", getattr(schedule, "max_draws", None))
+    if size is not None and most is not None and most < size:
+        yield Complaint("batch.responses_per_group", f"more than schedule.{key} = {most}; draw more or train on fewer")
+
+
+def _credit(recipe: Recipe) -> Iterator[Complaint]:
+    """Advantages that are always 0, weights that come twice, and keys that would do nothing."""
+    group, advantage, objective, size = recipe.sampling.group, recipe.advantage, recipe.objective, recipe.batch.responses_per_group
+    from_group = isinstance(advantage, NGRPO) or getattr(advantage, "baseline", None) in ("group", "leave_one_out")
+    if isinstance(recipe.loss, RAFT):
+        if not isinstance(group, Positives):
+            yield Complaint(
+                "loss",
+                f"RAFT makes likelier whatever is trained on, and group `{group.name}` has wrong answers too; use group `positives`",
+            )
+        if not isinstance(objective, Linear):
+            yield Complaint(
+                "objective", "RAFT reads neither advantages nor their weights, so this would do nothing; use objective `linear`"
+            )
+    elif isinstance(group, Positives) and from_group:
+        yield Complaint(
+            "advantage",
+            "right answers compared with each other have no advantage: nothing would be learned; use baseline `pool`, or loss `raft`",
+        )
+    elif size == 1 and from_group and not isinstance(advantage, NGRPO):
+        yield Complaint(
+            "advantage.baseline",
+            "a response compared with itself has no advantage: nothing would be learned; use baseline `pool`, or larger groups",
+        )
+    if isinstance(advantage, MaxRL) and not isinstance(objective, Linear):
+        yield Complaint(
+            "objective",
+            "advantage `maxrl` has the weight 1/p of the log objective in itself, and this would weigh once more; use objective `linear`",
+        )
+    if isinstance(advantage, MaxRL) and advantage.baseline == "group" and isinstance(group, Balanced):
+        yield Complaint(
+            "advantage.baseline", "a balanced group's mean says nothing about the pass rate that MaxRL divides by; use baseline `pool`"
+        )
+
+
+def _refills(recipe: Recipe) -> Iterator[Complaint]:
+    if not isinstance(recipe.sampling.schedule, Dapo):
+        return
+    if isinstance(recipe.advantage, NGRPO):
+        yield Complaint(
+            "advantage", "NGRPO learns from prompts whose answers are all wrong, and schedule `dapo` replaces them; use one of the two"
+        )
+    if recipe.trainer.zero_variance == "keep":
+        yield Complaint(
+            "trainer.zero_variance",
+            "schedule `dapo` replaces prompts without a gradient; their tokens must not count in the update: set drop",
+        )
 
 
 def _beliefs(recipe: Recipe) -> Iterator[Complaint]:

@@ -14,11 +14,15 @@ from ada.cli import main
 from ada.recipe.arithmetic import arithmetic
 from ada.recipe.errors import RecipeError
 from ada.recipe.validate import dump, read_recipe
+from ada.sampling.grouping import group_of
 from ada.sampling.schedules.dapo import Dapo
 from ada.sampling.schedules.seq import Seq
 from ada.sampling.schedules.uniform import Uniform
+from ada.trainer.credit import credit
+from tests.sampling.pools import pool
 
 ROOT = Path(__file__).parents[2]
+DAPO = "sampling.schedule={name: dapo, inner: {name: uniform, draws: 4}}"
 RECIPES = sorted(path.stem for path in (ROOT / "recipes").glob("*.yaml"))
 
 
@@ -52,6 +56,22 @@ def test_every_recipe_loads_and_reads_back_alike_K04(name, tmp_path):
     assert found == name
     assert read_back(recipe, tmp_path) == recipe
     assert all(arithmetic(recipe, 1))
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_recipe_forms_its_groups_and_learns_from_them(name):
+    """Of a pool with both outcomes, whatever its schedule: a size that the grouping refuses shows here, and credit that is always 0."""
+    recipe = read(name=name)
+    group = group_of(pool("RWWRRWWWWWWWWWWW"), recipe.sampling.group, recipe.batch.responses_per_group, seed=0)
+    assert any(credit(group, recipe.advantage, recipe.objective))
+
+
+@pytest.mark.parametrize("p", [0.1, 0.3, 0.9])
+def test_the_est_recipe_weighs_prompts_by_one_over_p(p):
+    """Draws ~ (p + epsilon)^-1/2 times a gradient weight of p^-1/2 / 2, up to epsilon (arXiv 2510.04996, the hybrid for log p)."""
+    recipe = read(name="micro_est_ema")
+    by_draws = (p + recipe.sampling.schedule.epsilon) ** -recipe.sampling.schedule.exponent
+    assert by_draws * recipe.objective.weight(p) == pytest.approx(0.5 / p, rel=0.1)
 
 
 def test_there_are_recipes():
@@ -94,6 +114,7 @@ def test_sizes_that_do_not_divide_are_refused_K04():
         ("generation.temprature=0.7", "generation.temprature", "temperature"),
         ("sampling.schedule.positive=1", "sampling.schedule.positive", "positives"),
         ("sampling.schedule={name: dapo, inner: {name: uniform, drawz: 4}}", "sampling.schedule.inner.drawz", "draws"),
+        ("sampling.schedule={name: dapo, inner: {name: seq, exlt: pos}}", "sampling.schedule.inner.exlt", "exit"),
         ("evaluation.sets.heldout.splitt=train", "evaluation.sets.heldout.splitt", "split"),
         ("evaluation.sample=3", "evaluation.sample", "samples"),
         ("engine.max_concurent=3", "engine.max_concurent", "max_concurrent"),
@@ -146,11 +167,21 @@ def test_wrong_values_name_key_value_and_what_is_allowed(override, message):
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["sampling.schedule={name: uniform, draws: 8}", "sampling.group=all"], "trains on all of schedule.draws = 8"),
+        (["sampling.schedule={name: uniform, draws: 4}", "sampling.group=all"], "there is no fixed size; set null"),
         (["sampling.group=all"], "so there is no fixed size; set null"),
         (["batch.responses_per_group=null"], "picks a fixed number of responses"),
         (["batch.responses_per_group=5"], "set an even number"),
         (["sampling.schedule={name: uniform, draws: 2}"], "more than schedule.draws = 2"),
+        (["batch.responses_per_group=34"], "more than schedule.max_draws = 32"),
+        (["loss=raft"], "group `balanced` has wrong answers too"),
+        (["loss=raft", "sampling.group=positives", "objective=log"], "RAFT reads neither advantages nor their weights"),
+        (["sampling.group=positives", "advantage.baseline=leave_one_out"], "right answers compared with each other have no advantage"),
+        (["sampling.group=positives", "advantage=ngrpo"], "right answers compared with each other have no advantage"),
+        (["batch.responses_per_group=1", "sampling.group=random", "advantage.baseline=group"], "compared with itself has no advantage"),
+        (["advantage=maxrl", "objective=log"], "this would weigh once more"),
+        (["advantage={name: maxrl, baseline: group}"], "a balanced group's mean says nothing about the pass rate"),
+        ([DAPO], "schedule `dapo` replaces prompts without a gradient"),
+        ([DAPO, "trainer.zero_variance=drop", "advantage=ngrpo"], "schedule `dapo` replaces them; use one of the two"),
         (["sampling.schedule={name: est}"], "schedule `est` needs a belief"),
         (["sampling.passrate=ema"], "nothing in this recipe reads the belief"),
         (["generation.top_p=0.9"], "a truncated law would bias every ratio"),
@@ -167,6 +198,10 @@ def test_combinations_that_make_no_sense_are_refused(overrides, message):
 def test_combinations_that_make_sense_are_not():
     assert read("sampling.schedule={name: uniform, draws: 8}", "sampling.group=all", "batch.responses_per_group=null")
     assert read("sampling.schedule={name: est}", "sampling.passrate=ema")
+    assert read("advantage=maxrl") and read("advantage={name: maxrl, baseline: group}", "sampling.group=random") and read("advantage=ngrpo")
+    assert read("sampling.group=positives") and read("sampling.group=positives", "loss=raft", "advantage.baseline=group")
+    for selection in ("mopps", "greso", "curriculum"):
+        assert read(f"data.selection={selection}").data.selection.name == selection
     assert read("data.prompt={style: chat, system: hello}").data.prompt.system == "hello"
 
 
@@ -199,7 +234,7 @@ def test_another_method_drops_the_keys_of_the_old(tmp_path):
     assert read(name=own).sampling.schedule == Uniform(draws=6)
     assert read("sampling.schedule=uniform").sampling.schedule == Uniform()
     assert read("sampling.schedule.name=uniform").sampling.schedule == Uniform()
-    assert read("sampling.schedule={name: dapo, inner: {name: uniform, draws: 4}}").sampling.schedule == Dapo(inner=Uniform(draws=4))
+    assert read(DAPO, "trainer.zero_variance=drop").sampling.schedule == Dapo(inner=Uniform(draws=4))
     assert read("sampling.schedule.exit=pos", "sampling.schedule.negatives=null").sampling.schedule == Seq(
         exit="pos", check_every=4, max_draws=32, positives=2
     )
