@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from ada.data.microworld import BASE
 from ada.recipe.errors import RecipeError
-
-MICROWORLD = Path(__file__).parent / "data" / "microworld" / "base"
 
 
 def model_folder(path: str, family: str) -> Path:
@@ -15,7 +14,7 @@ def model_folder(path: str, family: str) -> Path:
 
     Raises FileNotFoundError or RecipeError with the key to change.
     """
-    folder = MICROWORLD if path == "microworld" else Path(path).expanduser()
+    folder = BASE if path == "microworld" else Path(path).expanduser()
     if not folder.is_dir():
         folder = _from_hub(path)
     if not (folder / "config.json").is_file():

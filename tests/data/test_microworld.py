@@ -7,10 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
-from transformers import AutoTokenizer, Qwen2Config
+import torch
+from transformers import AutoTokenizer, Qwen2Config, Qwen2ForCausalLM
 
-from ada.data.microworld import pupil, tokenizer
+from ada.data.microworld import BASE, measure, pupil, tokenizer
 from ada.data.microworld.task import MAX_RESPONSE_TOKENS, PROMPT_TOKENS, RESPONSE_TOKENS, Problem, draw, problems
+from ada.evaluation.passk import mean_pass_at_k
 
 EVERY = problems("train") + problems("heldout")
 
@@ -104,3 +106,38 @@ def test_tokenizer_round_trip(tmp_path: Path, in_model_folder: bool) -> None:
 def test_tokenizer_refuses_foreign_characters() -> None:
     with pytest.raises(Exception, match="Missing"):
         tokenizer.build().encode("b9:12x")
+
+
+def exact_pass_rates(asked: tuple[Problem, ...]) -> torch.Tensor:
+    """Probability of the whole right response under the base model, in one pass over it: no sampling."""
+    words = AutoTokenizer.from_pretrained(BASE)
+    model = Qwen2ForCausalLM.from_pretrained(BASE, dtype=torch.float32).eval()
+    tokens_BL = torch.tensor([words.encode(problem.prompt + problem.response) + [words.eos_token_id] for problem in asked])
+    with torch.no_grad():
+        logprobs_BLV = model(input_ids=tokens_BL).logits.log_softmax(-1)
+    return logprobs_BLV[:, PROMPT_TOKENS - 1 : -1].gather(-1, tokens_BL[:, PROMPT_TOKENS:, None])[..., 0].sum(1).exp()
+
+
+def test_base_model_has_the_published_shape() -> None:
+    model = Qwen2ForCausalLM.from_pretrained(BASE, dtype=torch.float32)
+    # 32 x 128 embedding; a layer: q 128x128+128, k and v 128x64+64 each, o 128x128, three 128x320, two norms; a last norm
+    assert sum(p.numel() for p in model.parameters()) == 521_856 == 32 * 128 + 3 * (16_512 + 2 * 8_256 + 16_384 + 122_880 + 256) + 128
+    assert model.lm_head.weight is model.model.embed_tokens.weight
+    assert sum(file.stat().st_size for file in BASE.glob("*.safetensors")) == pytest.approx(4 * 521_856, rel=0.01)
+    assert (model.generation_config.eos_token_id, model.generation_config.pad_token_id) == (1, 0)
+
+
+def test_sampled_pass_rates_agree_with_the_models_probabilities() -> None:
+    """measure's sampler against teacher forcing. A right box after a wrong column adds a little to what is sampled."""
+    asked = problems("train")[:128]
+    exact = exact_pass_rates(asked)
+    counts = measure.right_counts(BASE, asked, 8)
+    for k in (1, 8):
+        assert mean_pass_at_k(8, counts, k) == pytest.approx((1 - (1 - exact) ** k).mean().item(), abs=0.03)
+
+
+def test_base_model_has_the_published_pass_at_k() -> None:
+    """By the model's own probabilities, so without the noise of sampling; `python -m ada.data.microworld.measure` samples."""
+    exact = exact_pass_rates(problems("train")).double()
+    for k in (1, 4, 8, 16, 32):
+        assert (1 - (1 - exact) ** k).mean().item() == pytest.approx(measure.PUBLISHED[k], abs=0.03)

@@ -1,4 +1,6 @@
-"""The pupil with misconceptions who writes the base model's corpus: right on a critical column with probability q, wrong by a rule otherwise.
+"""The pupil with misconceptions who writes the base model's corpus.
+
+A critical column is right with probability q, and wrong by a rule otherwise.
 
 A mistake never heals, so the pupil solves a problem with probability q ** (critical columns).
 """
