@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from ada.evaluation.evaluator import evaluate
 from ada.observability.metrics import sampling_metrics, signal_metrics, training_metrics
@@ -11,6 +12,7 @@ from ada.sampling.grouping import group_of
 from ada.sampling.seeds import seed_of
 from ada.trainer.credit import to_sequences
 from ada.types import Pool
+from ada.types import Sequence as TokenSequence
 
 
 def train(run: Run) -> None:
@@ -44,12 +46,19 @@ def update(run: Run, step: int, pools: list[Pool]) -> dict[str, float | None]:
     size = recipe.batch.responses_per_group
     groups = [group_of(pool, recipe.sampling.group, size, seed_of(recipe.seed, "group", step, pool.prompt.id)) for pool in pools]
     sequences = to_sequences(groups, recipe.advantage, recipe.objective, recipe.trainer.zero_variance)
-    share = -(-len(groups) // recipe.batch.updates_per_step)
-    updates = [[s for s in sequences if s.group // share == number] for number in range(recipe.batch.updates_per_step)]
-    batches = [run.pack(update) for update in updates if update]
+    batches = [run.pack(share) for share in shares(sequences, recipe.batch.updates_per_step) if share]
     old = [None, *(run.actor.logprobs(later) for later in batches[1:])]  # the first pass of the first update gives its own
     stats = [run.actor.update(now, before, recipe.loss) for now, before in zip(batches, old, strict=False)]
     return signal_metrics(len(groups), sequences) | training_metrics(stats, time.perf_counter() - started)
+
+
+def shares(sequences: Sequence[TokenSequence], updates: int) -> list[list[TokenSequence]]:
+    """The sequences of each update: as nearly as can be, each has equally many of the prompts that are trained on."""
+    trained = {group: place for place, group in enumerate(sorted({s.group for s in sequences}))}
+    found: list[list[TokenSequence]] = [[] for _ in range(updates)]
+    for sequence in sequences:
+        found[trained[sequence.group] * updates // len(trained)].append(sequence)
+    return found
 
 
 def timed_evaluation(run: Run, step: int) -> dict[str, float | None]:
