@@ -76,9 +76,9 @@ def _section(hint: Any, value: Any) -> type | None:
         folder = next((m.folder for m in get_args(hint)[1:] if isinstance(m, one_of)), None)
         if folder is not None:
             return methods(folder).get(value.get("name", "")) if isinstance(value, dict) else None
-        if len(choices := [c for c in get_args(get_args(hint)[0]) if dataclasses.is_dataclass(c)]) > 1:
+        if len(choices := [c for c in get_args(get_args(hint)[0]) if isinstance(c, type) and dataclasses.is_dataclass(c)]) > 1:
             named = value.get("name", "") if isinstance(value, dict) else None
-            return next((c for c in choices if c.name == named), None)  # type: ignore[union-attr]
+            return next((c for c in choices if getattr(c, "name", None) == named), None)
     if get_origin(_bare(hint)) is dict:
         return _section(get_args(_bare(hint))[1], value)
     bare = _bare(hint)

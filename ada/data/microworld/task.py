@@ -12,6 +12,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Literal, get_args
 
 Operator = Literal["+", "-"]
@@ -125,12 +126,15 @@ def distinct(rng: random.Random) -> Iterator[Problem]:
 
 @cache
 def problems(split: Split) -> tuple[Problem, ...]:
-    """The 512 training or 200 held-out problems, always the same ones; no problem occurs twice, within a split or across."""
+    """The 512 training or 200 held-out problems, always the same ones; no problem occurs twice, within a split or across.
+
+    The splits are equally hard: of all problems, sorted by operator, base and critical columns, evenly spaced ones are held out.
+    """
     if split not in COUNTS:
         raise ValueError(f"micro-world split {split!r}: there is no such split; choose one of {', '.join(COUNTS)}")
-    stream = distinct(random.Random(SEED))
-    for name, count in COUNTS.items():
-        taken = [next(stream) for _ in range(count)]
-        if name == split:
-            break
-    return tuple(Problem(f"{split}-{number:03d}", p.base, p.op, p.x, p.y) for number, p in enumerate(taken))
+    total = sum(COUNTS.values())
+    drawn = list(islice(distinct(random.Random(SEED)), total))
+    by_kind = sorted(range(total), key=lambda i: (drawn[i].op, drawn[i].base, drawn[i].critical, i))
+    heldout = {by_kind[place * total // COUNTS["heldout"]] for place in range(COUNTS["heldout"])}
+    chosen = [p for i, p in enumerate(drawn) if (i in heldout) == (split == "heldout")]
+    return tuple(Problem(f"{split}-{number:03d}", p.base, p.op, p.x, p.y) for number, p in enumerate(chosen))
