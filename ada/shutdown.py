@@ -11,7 +11,7 @@ from types import FrameType
 
 log = logging.getLogger(__name__)
 
-GRACE_SECONDS = 8.0  # from the signal to the end of the process
+GRACE_SECONDS = 7.0  # from the signal to the end of the process, which on a busy machine takes a moment itself
 
 
 class StopRequest:
