@@ -12,7 +12,7 @@ import queue
 import threading
 import time
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -29,6 +29,7 @@ _START_LIMIT_SECONDS = 120.0  # to import the reward function's module
 _CLOSE_LIMIT_SECONDS = 10.0
 _LONGEST_WAIT_SECONDS = 0.5  # between two looks at the pool's health
 _REBUILDS_WITHOUT_A_VERDICT = 5
+_LARGEST_PIECE = 16  # responses that go to a worker at once; each piece costs the trainer some 0.1 ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,8 @@ class RewardService:
         memory = None if config.memory_limit_gib is None else int(config.memory_limit_gib * 2**30)
         self._preparation = (config.function, folders, config.secrets, memory, None if log_path is None else str(Path(log_path).absolute()))
         self._pending: dict[Hashable, _Task] = {}
-        self._finished: queue.SimpleQueue[tuple[_Task, Future[worker.Score]]] = queue.SimpleQueue()
+        self._fresh: list[_Task] = []  # submitted since the last poll
+        self._finished: queue.SimpleQueue[tuple[list[_Task], Future[list[worker.Score]]]] = queue.SimpleQueue()
         self._rebuilds = 0
         self._closed = False
         self._pool = self._new_pool()
@@ -75,29 +77,34 @@ class RewardService:
             raise RuntimeError("the reward service is closed")
         if key in self._pending:
             raise ValueError(f"a response with key {key!r} is already being scored; keys must be unique while pending")
-        task = self._pending[key] = _Task(key, response_text, answer)
-        try:
-            self._schedule(task)
-        except RuntimeError:  # pebble's word for a pool that broke
-            self._rebuild()
+        self._pending[key] = _Task(key, response_text, answer)
+        self._fresh.append(self._pending[key])
 
     def poll(self, wait_seconds: float = 0.0) -> list[tuple[Hashable, Verdict]]:
-        """All verdicts that are ready; with wait_seconds > 0, waits up to that long for the first, unless nothing is pending."""
+        """All verdicts that are ready; with wait_seconds > 0, waits up to that long for the first, unless nothing is pending.
+
+        What was submitted since the last poll goes to the workers now, in as few pieces as keep all of them busy.
+        """
+        self._send()
         deadline = time.monotonic() + wait_seconds
         verdicts: list[tuple[Hashable, Verdict]] = []
         while self._pending:
             remaining = 0.0 if verdicts else max(0.0, min(deadline - time.monotonic(), _LONGEST_WAIT_SECONDS))
             try:
-                task, future = self._finished.get(timeout=remaining) if remaining else self._finished.get_nowait()
+                tasks, future = self._finished.get(timeout=remaining) if remaining else self._finished.get_nowait()
             except queue.Empty:
                 if not self._pool.active:
                     self._rebuild()
                 if verdicts or time.monotonic() >= deadline:
                     break
                 continue
-            score = _outcome(future, self._config.time_limit_seconds)
-            if score is not None and self._pending.pop(task.key, None) is not None:
-                verdicts.append((task.key, self._verdict(score)))
+            scores = _outcome(future, self._config.time_limit_seconds)
+            if isinstance(scores, worker.Score) and len(tasks) > 1:  # one of them did it: each again by itself, with the whole limit
+                self._schedule_each(tasks)
+                continue
+            for task, score in zip(tasks, [scores] if isinstance(scores, worker.Score) else scores, strict=False):
+                if self._pending.pop(task.key, None) is not None:
+                    verdicts.append((task.key, self._verdict(score)))
         return verdicts
 
     def close(self) -> None:
@@ -106,6 +113,7 @@ class RewardService:
             return
         self._closed = True
         self._pending.clear()
+        self._fresh.clear()
         stopping = _stop(self._pool)
         stopping.join(_CLOSE_LIMIT_SECONDS)
         if stopping.is_alive():
@@ -131,9 +139,27 @@ class RewardService:
                 f"{' or '.join(self._preparation[1])}, and function takes (response, answer) and returns a number."
             )
 
-    def _schedule(self, task: _Task) -> None:
-        future = self._pool.schedule(worker.score, args=(task.response, task.answer), timeout=self._config.time_limit_seconds)
-        future.add_done_callback(lambda done: self._finished.put((task, done)))
+    def _send(self) -> None:
+        fresh, self._fresh = self._fresh, []
+        size = min(_LARGEST_PIECE, -(-len(fresh) // self._config.workers))
+        try:
+            for start in range(0, len(fresh), max(size, 1)):
+                self._schedule(fresh[start : start + size])
+        except RuntimeError:  # pebble's word for a pool that broke
+            self._rebuild()
+
+    def _schedule_each(self, tasks: Iterable[_Task]) -> None:
+        try:
+            for task in tasks:
+                self._schedule([task])
+        except RuntimeError:
+            self._rebuild()
+
+    def _schedule(self, tasks: list[_Task]) -> None:
+        """One piece of work for one worker. The limit is one response's, so that none can take longer."""
+        pairs = [(task.response, task.answer) for task in tasks]
+        future = self._pool.schedule(worker.score_all, args=(pairs,), timeout=self._config.time_limit_seconds)
+        future.add_done_callback(lambda done: self._finished.put((tasks, done)))
 
     def _rebuild(self) -> None:
         """A worker that dies between tasks (killed for memory, say) can break pebble's pool; all that is pending goes to a new one."""
@@ -146,8 +172,9 @@ class RewardService:
         logger.warning("the pool of reward workers broke; starting a new one and scoring %d responses again", len(self._pending))
         _stop(self._pool)
         self._pool = self._new_pool()
+        self._fresh.clear()
         for task in self._pending.values():
-            self._schedule(task)
+            self._schedule([task])
 
     def _verdict(self, score: worker.Score) -> Verdict:
         self._rebuilds = 0
@@ -159,8 +186,8 @@ class RewardService:
         return Verdict(0.0, False, score.failure)
 
 
-def _outcome(future: Future[worker.Score], time_limit_seconds: float) -> worker.Score | None:
-    """None where the pool broke or was closed before the task's turn: not the task's fault."""
+def _outcome(future: Future[list[worker.Score]], time_limit_seconds: float) -> list[worker.Score] | worker.Score:
+    """The scores; a single one with its failure where the worker was killed or died; none where the pool broke or was closed."""
     try:
         return future.result()
     except TimeoutError:
@@ -168,7 +195,7 @@ def _outcome(future: Future[worker.Score], time_limit_seconds: float) -> worker.
     except ProcessExpired as error:
         return worker.Score(failure="crash", detail=f"Its worker died with exit code {error.exitcode}.")
     except (BrokenProcessPool, CancelledError):
-        return None
+        return []
 
 
 def _stop(pool: ProcessPool) -> threading.Thread:

@@ -65,6 +65,11 @@ def score(response: str, answer: str) -> Score:
         signal.setitimer(signal.ITIMER_REAL, 0)  # an alarm the scorer left behind must not go off in the next task
 
 
+def score_all(tasks: Sequence[tuple[str, str]]) -> list[Score]:
+    """`score` of each (response, answer), in order."""
+    return [score(response, answer) for response, answer in tasks]
+
+
 def read(value: Any) -> Score:
     """A finite number, or a dict of them with the key `reward`: what is trained on, beside others to log. False is 0, None no value."""
     if not isinstance(value, dict):
