@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import logging
 import time
 from collections.abc import Iterator, Sequence
@@ -190,6 +191,10 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
             max_concurrent=recipe.engine.max_concurrent,
             should_stop=stop,
         )
+        # What is built lives to the end: the collector of garbage need not walk through it again and again, for a tenth of a rollout's time.
+        gc.collect()
+        gc.freeze()
+        closing.callback(gc.unfreeze)
         yield Run(
             recipe=recipe,
             ranks=ranks,
