@@ -191,7 +191,7 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
             max_concurrent=recipe.engine.max_concurrent,
             should_stop=stop,
         )
-        # What is built lives to the end: the collector of garbage need not walk through it again and again, for a tenth of a rollout's time.
+        # What is built lives to the end: garbage collection need not walk through it again and again, for a twentieth of a rollout's time.
         gc.collect()
         gc.freeze()
         closing.callback(gc.unfreeze)
