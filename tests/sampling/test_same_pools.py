@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow
 
 GENERATION = Generation(max_prompt_tokens=13, max_response_tokens=20)
 SCHEDULE = Seq(exit="balance", check_every=4, max_draws=16, positives=2)
-SEED, NAME, COUNT = 11, "step-1", 6
+SEED, NAME, EVERY = 11, "step-1", 64
 WINDOWS = [4, 8, 16, 32]
 
 
@@ -48,7 +48,7 @@ def tokenizer():
 
 @pytest.fixture(scope="module")
 def prompts(tokenizer) -> list[Prompt]:
-    return load_prompts(Microworld(), "microworld", PromptFormat(), tokenizer, 13)[:COUNT]
+    return load_prompts(Microworld(), "microworld", PromptFormat(), tokenizer, 13)[::EVERY]
 
 
 @pytest.fixture(scope="module", params=["transformers", "vllm"])
