@@ -280,6 +280,7 @@ def test_the_command_line_takes_no_abbreviations_K03(arguments, capsys):
     assert "Traceback" not in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [["micro_seq_balance", "temprature=0.7"], ["micro_seq_balanc"]],

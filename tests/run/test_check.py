@@ -49,6 +49,7 @@ def test_a_step_that_cannot_move_the_weights_fails(tmp_path: Path) -> None:
     assert "no weight moved" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_wrong_key_is_the_recipes_fault(tmp_path: Path) -> None:
     done = ada("check", "micro_seq_balance", "batch.promts_per_step=4", folder=tmp_path)
     assert done.returncode == 2

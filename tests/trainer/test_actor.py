@@ -17,6 +17,8 @@ from ada.trainer.losses.clipped import Clipped
 from ada.trainer.losses.raft import RAFT
 from tests.trainer.plain import law, load, sequences, train
 
+pytestmark = pytest.mark.slow  # each test starts DeepSpeed
+
 
 def recipe(**changes) -> TrainerConfig:
     # A large epsilon makes Adam's step a smooth function of the gradient; with 1e-8 it is the sign of rounding errors where that is 0.
