@@ -38,6 +38,3 @@ class Ranks:
         values: list[Any] = [None] * self.world
         dist.all_gather_object(values, value, group=self._group)
         return values
-
-    def any(self, flag: bool) -> bool:
-        return any(self.gather(flag))
