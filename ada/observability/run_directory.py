@@ -129,7 +129,7 @@ class RunDirectory:
 
 
 class _Lines:
-    """A file of JSON lines. Each goes down whole by one write, so no reader and no kill ever sees half of one."""
+    """A file of JSON lines. Each goes down by one write; a kill may cut that at the border of a page, which the next opening mends."""
 
     def __init__(self, path: Path):
         self._path = path
@@ -173,7 +173,7 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def _drop_torn_end(path: Path) -> None:
-    """Cuts a last line without its newline: what a machine that lost power may leave."""
+    """Cuts a last line without its newline: what a kill or a loss of power may leave."""
     if path.exists():
         data = path.read_bytes()
         if data and not data.endswith(b"\n"):
