@@ -2,6 +2,7 @@
 
 RECIPE ?= micro_seq_balance
 ARGS   ?=
+JOBS   ?= 2
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 
 GPUS := $(shell nvidia-smi -L 2>/dev/null | grep -c '^GPU')
@@ -31,6 +32,9 @@ export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 TORCHRUN := $(VENV)/bin/torchrun --standalone --shutdown-timeout=300 --no-python
 LAUNCH = $(if $(filter 1,$(NPROC)),,$(TORCHRUN) --nproc-per-node=$(NPROC) )$(VENV)/bin/ada
 
+# The tests of one file share what is dear to start: a file goes to one process.
+PYTEST = $(VENV)/bin/pytest --numprocesses $(JOBS) --dist loadfile
+
 .DEFAULT_GOAL := help
 .PHONY: help install train check test test-fast lint bench lock clean
 
@@ -47,11 +51,11 @@ train: install ## train a policy: RECIPE=name ARGS="key=value ..." NPROC=n
 check: install ## check a recipe and run two shrunk steps of it on the CPU: RECIPE= ARGS=
 	$(VENV)/bin/ada check $(RECIPE) $(ARGS)
 
-test: install ## all tests; ARGS go to pytest
-	$(VENV)/bin/pytest $(ARGS)
+test: install ## all tests, JOBS files at once; ARGS go to pytest
+	$(PYTEST) $(ARGS)
 
 test-fast: install ## the tests that take less than about 5 seconds each; ARGS go to pytest
-	$(VENV)/bin/pytest -m 'not slow' $(ARGS)
+	$(PYTEST) -m 'not slow' $(ARGS)
 
 lint: install ## ruff and mypy
 	$(VENV)/bin/ruff check

@@ -11,16 +11,28 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-SHORT = ["batch.prompts_per_step=8", "sampling.schedule.max_draws=16", "evaluation.samples=1", "tracking.wandb=off"]
+SHORT = ["batch.prompts_per_step=8", "sampling.schedule.max_draws=16", "evaluation.samples=1"]
 """Small steps of the micro-world's recipes."""
 
 MARK = "ADA_TEST_OUTPUT"
 _LAUNCHER = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "OMP_NUM_THREADS")
 
 
-def start(output: Path, *overrides: str, ranks: int = 1, recipe: str = "micro_seq_balance") -> subprocess.Popen[str]:
+def start(
+    output: Path, *overrides: str, ranks: int = 1, recipe: str = "micro_seq_balance", shortened: bool = True
+) -> subprocess.Popen[str]:
     """With a mark in its environment, by which every process it leaves can be found. Its standard output and error are one pipe."""
-    ada = [sys.executable, "-m", "ada", "train", recipe, *SHORT, f"output={output}", *overrides]
+    ada = [
+        sys.executable,
+        "-m",
+        "ada",
+        "train",
+        recipe,
+        *(SHORT if shortened else ()),
+        f"output={output}",
+        "tracking.wandb=off",
+        *overrides,
+    ]
     launcher = [
         sys.executable,
         "-m",
@@ -41,10 +53,10 @@ def start(output: Path, *overrides: str, ranks: int = 1, recipe: str = "micro_se
     )
 
 
-def train(output: Path, *overrides: str, ranks: int = 1, recipe: str = "micro_seq_balance") -> str:
+def train(output: Path, *overrides: str, ranks: int = 1, recipe: str = "micro_seq_balance", shortened: bool = True) -> str:
     """What it said. Fails where it does not end well."""
-    process = start(output, *overrides, ranks=ranks, recipe=recipe)
-    said, _ = process.communicate(timeout=280)
+    process = start(output, *overrides, ranks=ranks, recipe=recipe, shortened=shortened)
+    said, _ = process.communicate(timeout=900)
     assert process.returncode == 0, said[-4000:]
     return said
 
