@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from ada.types import PassRate
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,9 +15,12 @@ class Row:
     id: str  # unique within the source, stable across runs
     problem: str
     answer: str
+    prior: PassRate | None = None  # how often a model was right on it, where the source says so
 
 
 class Source(Protocol):
+    """A source of records with columns derives from `ada.data.columns.Columns`; another one may yield its rows itself."""
+
     @property
     def name(self) -> str: ...
 
