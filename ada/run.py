@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ada.contracts import Engine, PassRateEstimator, Selector
-from ada.data.prompts import load_prompts
+from ada.data.load import load_problems
 from ada.engine.sync import sync
 from ada.model_folder import model_folder
 from ada.observability.closing import Summary, closing_lines
@@ -151,6 +151,9 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
         from ada.trainer.actor import Actor  # imports DeepSpeed, which must know the device by then
 
         ranks = Ranks()
+        folder = str(model_folder(recipe.model.path, recipe.model.family))
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+        problems = load_problems(recipe, tokenizer)  # before anything is written: a bad row leaves no run behind
         directory = _directory(recipe, name, ranks, closing)
         path = ranks.gather(directory.path if directory else None)[0]
         assert path is not None
@@ -159,14 +162,11 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
         closing.push(partial(_log_failure, ranks.rank))
         progress = open_progress(path.name, ranks.rank)
         closing.callback(progress.close)
-        for line in arithmetic(recipe, ranks.world):
+        for line in [*arithmetic(recipe, ranks.world), *problems.notes]:
             progress.note(line)
+        log.info("\n".join(problems.notes) or "data       no repeated or overlong problem, none of an evaluation set")
 
-        folder = str(model_folder(recipe.model.path, recipe.model.family))
-        tokenizer = AutoTokenizer.from_pretrained(folder)
-        load = partial(load_prompts, form=recipe.data.prompt, tokenizer=tokenizer, max_tokens=recipe.generation.max_prompt_tokens)
-        prompts = load(recipe.data.train, recipe.data.train.name)
-        held_out = {label: load(source, label) for label, source in recipe.evaluation.sets.items()}
+        prompts, held_out = problems.train, problems.held_out
         selector = recipe.data.selection.start(prompts, recipe.seed)
         if recipe.batch.prompts_per_step > len(prompts):
             raise RecipeError(

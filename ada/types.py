@@ -28,6 +28,7 @@ class Prompt:
     answer: str  # the gold answer, as text
     source: str
     text: str  # what was tokenised; for people and reward functions
+    prior: PassRate | None = None  # of the data: measured before the run, by another model or an earlier state of this one
 
 
 @dataclass(frozen=True, slots=True)

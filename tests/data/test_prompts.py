@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from ada.data.prompts import PromptFormat, load_prompts
+from ada.data.prompts import PromptFormat, load_prompts, read_prompts
 from ada.data.sources import DataError, Row
 
 WORDS = {"<s>": 0, "<unk>": 1, "hi": 2, "you": 3, "user:": 4, "system:": 5, "go": 6, ":": 7}
@@ -66,11 +65,34 @@ def test_a_prompt_at_the_limit_is_whole_and_one_beyond_is_refused_G02_G03(tokeni
         load(tokenizer, *texts, max_tokens=3)
 
 
-def test_overlong_prompts_are_dropped_and_counted_where_asked_G02_G03(tokenizer, caplog):
-    with caplog.at_level(logging.WARNING, logger="ada"):
-        prompts = load(tokenizer, "hi", "hi you hi", "you", form=PromptFormat(overlong="drop"), max_tokens=3)
-    assert [(prompt.id, prompt.token_ids) for prompt in prompts] == [("set/0", (0, 2)), ("set/2", (0, 3))]
-    assert "set: dropped 1 of 3 prompts with more than 3 tokens" in caplog.text
+def test_overlong_prompts_are_dropped_and_counted_where_asked_G02_G03(tokenizer):
+    source = Rows([Row(str(i), text, "7") for i, text in enumerate(["hi", "hi you hi", "you"])])
+    loaded = read_prompts(source, "set", PromptFormat(overlong="drop"), tokenizer, 3)
+    assert [(prompt.id, prompt.token_ids) for prompt in loaded.prompts] == [("set/0", (0, 2)), ("set/2", (0, 3))]
+    assert (loaded.overlong, loaded.read) == (1, 3)
+
+
+@pytest.mark.parametrize("style", ["raw", "chat"])
+@pytest.mark.parametrize("written", ["", "<s> ", "<s> <s> "])
+def test_one_begin_token_whoever_writes_it_M03(tokenizer, style, written, monkeypatch):
+    """By the recipe's prefix, or by a chat template that writes none, one or two."""
+    monkeypatch.setattr(tokenizer, "chat_template", written + "{{ messages[0].content }}")
+    form = PromptFormat(style=style, prefix=written if style == "raw" else "")
+    assert load(tokenizer, "hi", form=form)[0].token_ids == (0, 2)
+
+
+def test_a_tokenizer_that_begins_nothing_adds_nothing_M03(tokenizer):
+    without = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel(WORDS, unk_token="<unk>")), bos_token="<s>")
+    assert load(without, "hi")[0].token_ids == (2,)
+
+
+def test_a_chat_template_that_is_missing_or_refuses_is_told(tokenizer, monkeypatch):
+    monkeypatch.setattr(tokenizer, "chat_template", "{{ raise_exception('System role not supported') }}")
+    with pytest.raises(DataError, match=r"System role not supported.*set data\.prompt\.system=null"):
+        load(tokenizer, "hi", form=PromptFormat(style="chat", system="you"))
+    monkeypatch.setattr(tokenizer, "chat_template", None)
+    with pytest.raises(DataError, match=r"no chat template\. Set data\.prompt\.style=raw"):
+        load(tokenizer, "hi", form=PromptFormat(style="chat"))
 
 
 def test_a_source_without_any_prompt_left_is_refused(tokenizer):

@@ -25,7 +25,10 @@ class EMA:
 
 
 class EMAEstimator:
-    """On k right of m: T <- lambda T + m, P <- lambda P + k; p = (P + alpha) / (T + alpha + beta). Kept by prompt id."""
+    """On k right of m: T <- lambda T + m, P <- lambda P + k; p = (P + alpha) / (T + alpha + beta). Kept by prompt id.
+
+    A prompt that was not visited yet starts from its data's prior, where it has one: T = strength, P = mean x strength.
+    """
 
     def __init__(self, config: EMA):
         self.config = config
@@ -33,21 +36,27 @@ class EMAEstimator:
         self._right: dict[str, float] = {}  # P
 
     def believe(self, prompts: Sequence[Prompt]) -> list[PassRate]:
-        return [self._belief(self._seen.get(prompt.id, 0.0), self._right.get(prompt.id, 0.0)) for prompt in prompts]
+        return [self._belief(*self._counts(prompt)) for prompt in prompts]
 
     def learn(self, pools: Sequence[Pool]) -> None:
         """Pools without any verdict change nothing: nothing was seen, so nothing is forgotten."""
         for pool in pools:
             judged = pool.right + pool.wrong
             if judged:
-                self._seen[pool.prompt.id] = self.config.discount * self._seen.get(pool.prompt.id, 0.0) + judged
-                self._right[pool.prompt.id] = self.config.discount * self._right.get(pool.prompt.id, 0.0) + pool.right
+                seen, right = self._counts(pool.prompt)
+                self._seen[pool.prompt.id] = self.config.discount * seen + judged
+                self._right[pool.prompt.id] = self.config.discount * right + pool.right
 
     def state_dict(self) -> dict[str, Any]:
         return {"seen": dict(self._seen), "right": dict(self._right)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._seen, self._right = dict(state["seen"]), dict(state["right"])
+
+    def _counts(self, prompt: Prompt) -> tuple[float, float]:
+        if prompt.id not in self._seen and prompt.prior is not None:
+            return prompt.prior.strength, prompt.prior.mean * prompt.prior.strength
+        return self._seen.get(prompt.id, 0.0), self._right.get(prompt.id, 0.0)
 
     def _belief(self, seen: float, right: float) -> PassRate:
         prior = self.config.prior_right + self.config.prior_wrong

@@ -1,0 +1,46 @@
+"""All problems of a recipe: those to train on, each once, those held out, and what a person should know of them before the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ada.data.contamination import overlaps
+from ada.data.prompts import Loaded, read_prompts
+from ada.recipe.schema import Recipe
+from ada.types import Prompt
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+@dataclass(frozen=True, slots=True)
+class Problems:
+    train: list[Prompt]
+    held_out: dict[str, list[Prompt]]
+    notes: list[str]  # rows dropped, evaluation problems that are trained on
+
+
+def load_problems(recipe: Recipe, tokenizer: PreTrainedTokenizerBase) -> Problems:
+    """Raises DataError, before anything was written."""
+    form, most = recipe.data.prompt, recipe.generation.max_prompt_tokens
+    train = read_prompts(recipe.data.train, recipe.data.train.name, form, tokenizer, most, distinct=True)
+    held_out = {label: read_prompts(source, label, form, tokenizer, most) for label, source in recipe.evaluation.sets.items()}
+    copies = overlaps(train.problems, {label: loaded.problems for label, loaded in held_out.items()})
+    lines = [
+        *_dropped(train, most, distinct=True),
+        *(line for loaded in held_out.values() for line in _dropped(loaded, most, distinct=False)),
+        *(line for label, overlap in copies.items() if (line := overlap.line(label)) is not None),
+    ]
+    return Problems(train.prompts, {label: loaded.prompts for label, loaded in held_out.items()}, [f"data       {line}" for line in lines])
+
+
+def _dropped(loaded: Loaded, most: int, distinct: bool) -> list[str]:
+    lines, repeated = [], loaded.duplicates
+    if loaded.overlong:
+        lines.append(f"{loaded.label}: dropped {loaded.overlong} of {loaded.read} rows, prompts of more than {most} tokens")
+    if repeated.count:
+        other = f", {repeated.conflicting} of them with another answer" if repeated.conflicting else ""
+        what = f"dropped {repeated.count} of {loaded.read} rows, repeated problems" if distinct else f"{repeated.count} repeated problems"
+        lines.append(f"{loaded.label}: {what}{other}")
+    return lines
