@@ -8,8 +8,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Many
 from pathlib import Path
 
@@ -18,7 +17,7 @@ import torch
 import torch.distributed as dist
 
 from ada.contracts import Loss
-from ada.trainer import export
+from ada.trainer import export, full_state
 from ada.trainer.batching import pack, to_batch
 from ada.trainer.config import TrainerConfig, learning_rate
 from ada.trainer.deepspeed_config import deepspeed_config, sharded_linear
@@ -26,8 +25,6 @@ from ada.trainer.packed import masked
 from ada.trainer.policy import load_policy
 from ada.trainer.statistics import Sums, UpdateStats
 from ada.types import Batch, Sequence
-
-STATE = "actor"  # DeepSpeed's tag of a saved state
 
 
 class Actor:
@@ -68,7 +65,8 @@ class Actor:
         """One optimizer step on the micro-batches of one update; all of them carry the update's global denominators.
 
         `old_logprobs` are those of `logprobs`, taken before the step's first update. None: this is the first, and its own pass gives them.
-        Raises FloatingPointError where loss or gradient is not finite, ValueError where the batches are not the whole update.
+        Where loss or gradient is not finite on any rank, the step is not taken: weights, moments and `updates` stay as they were.
+        Raises ValueError where the batches are not the whole update.
         """
         batches = [self._on_device(batch) for batch in batches]
         tokens, sequences = (batches[0].update_tokens, batches[0].update_sequences) if batches else (0, 0)
@@ -77,9 +75,11 @@ class Actor:
             return UpdateStats(tokens, sequences, rate, skipped=True)
         with sharded_linear(self.trainer):
             pooled = self._accumulate(batches, old_logprobs, loss)
-        if not math.isfinite(pooled["loss"]):
-            raise FloatingPointError(f"update {self.updates}: the loss is {pooled['loss']}; the weights are still those before it")
-        norm = self._step(rate)
+        norm = self._step(rate, spoilt=not math.isfinite(pooled["loss"]))
+        if not math.isfinite(norm):
+            found = "gradient" if math.isfinite(pooled["loss"]) else "loss"
+            return UpdateStats(tokens, sequences, rate, skipped=True, not_finite=found)
+        self.updates += 1
         known = ("loss", "entropy", "mismatch", "mismatch_max")
         return UpdateStats(
             tokens=tokens,
@@ -99,7 +99,7 @@ class Actor:
         A tensor is only lent: copy it before asking for the next.
         """
         named = [(name.removeprefix("model."), p) for name, p in self.engine.module.named_parameters()]
-        for _, group in itertools.groupby(named, key=lambda item: _layer(item[0])):
+        for _, group in itertools.groupby(named, key=lambda item: full_state.layer_of(item[0])):
             layer = list(group)
             with deepspeed.zero.GatheredParameters([p for _, p in layer], enabled=self.trainer.zero_stage == 3):
                 yield from ((name, p.detach()) for name, p in layer)
@@ -122,17 +122,14 @@ class Actor:
         """A Hugging Face folder: weights, and config and tokenizer of the model it started from."""
         export.save_hf(Path(folder), self.source, self.named_weights())
 
-    def save_state(self, folder: str | Path) -> None:
-        """Weights, optimizer moments and the count of updates, for a resume at the same world size and ZeRO stage."""
-        self.engine.save_checkpoint(str(folder), tag=STATE, client_state={"updates": self.updates})
+    def state(self, keep: Callable[[int], bool]) -> Iterator[tuple[int, dict[str, torch.Tensor]]]:
+        """Master weights and moments, a numbered layer at a time, for any world size to load. Collective; see ada/trainer/full_state.py."""
+        return full_state.gathered(self.engine, self.updates, keep)
 
-    def load_state(self, folder: str | Path) -> None:
-        if not (Path(folder) / STATE).is_dir():
-            raise FileNotFoundError(f"{folder} holds no actor state: there is no folder `{STATE}` in it, as `save_state` writes")
-        path, client = self.engine.load_checkpoint(str(folder), tag=STATE)
-        if path is None:
-            raise ValueError(f"{folder}/{STATE} could not be loaded: DeepSpeed's log names the file that is missing or unreadable")
-        self.updates = client["updates"]
+    def load_state(self, updates: int, read: Callable[[str], torch.Tensor]) -> None:
+        """What `state` gave after `updates` optimizer steps; `read` gives a tensor by its name. Collective."""
+        full_state.restore(self.engine, updates, read)
+        self.updates = updates
 
     def _forward(self, batch: Batch, temperature: float, entropy_gradient: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
         return self.engine(batch.tokens_RL, batch.positions_RL, batch.mask_RL, temperature, entropy_gradient)
@@ -154,7 +151,7 @@ class Actor:
                 f"the update's micro-batches have {pooled['tokens']:.0f} response tokens over all ranks, but name {tokens} as the number: "
                 "pack the same list of sequences on every rank, and pass all micro-batches of it"
             )
-        return tokens > 0 and (pooled["signal"] > 0 or self.trainer.entropy_coefficient > 0)
+        return tokens > 0 and (pooled["signal"] != 0 or self.trainer.entropy_coefficient > 0)
 
     def _accumulate(self, batches: list[Batch], old_logprobs: Many[torch.Tensor] | None, loss: Loss) -> dict[str, float]:
         """Adds up the gradient of all micro-batches. DeepSpeed averages over ranks, hence the factor; the loss is a sum over all."""
@@ -179,28 +176,27 @@ class Actor:
                 sums.add(name, masked(values, batch))
         return sums.pooled()
 
-    def _step(self, rate: float) -> float:
-        """Takes the optimizer step; the gradient's norm before clipping."""
+    def _step(self, rate: float, spoilt: bool) -> float:
+        """Takes the optimizer step; the gradient's norm before clipping. Not finite: no rank has taken it.
+
+        Under ZeRO, DeepSpeed leaves a step out where the norm over all ranks is not finite. `spoilt`: leave it out in any case.
+        """
         for group in self.engine.optimizer.param_groups:
             group["lr"] = rate
-        whole = self.trainer.zero_stage == 0  # where DeepSpeed keeps the norm to itself
-        norm = float(torch.nn.utils.get_total_norm([p.grad for p in self.engine.module.parameters()])) if whole else math.nan
+        parameters = list(self.engine.module.parameters())
+        if self.trainer.zero_stage == 0:  # DeepSpeed keeps the norm to itself, and steps whatever it is
+            norm = math.nan if spoilt else float(torch.nn.utils.get_total_norm([p.grad for p in parameters]))
+            if math.isfinite(norm):
+                self.engine.step()
+            else:
+                self.engine.zero_grad()
+            return norm
+        if spoilt:
+            shape = getattr(parameters[0], "ds_shape", parameters[0].shape)
+            deepspeed.utils.safe_set_full_grad(parameters[0], torch.full(tuple(shape), math.nan, device=self.engine.device))
         self.engine.step()
-        norm = norm if whole else float(self.engine.get_global_grad_norm())
-        if not math.isfinite(norm):
-            raise FloatingPointError(
-                f"update {self.updates}: the gradient's norm is {norm}, and the weights are spoilt: resume from the last checkpoint, "
-                "with a lower trainer.learning_rate if it comes back"
-            )
-        self.updates += 1
-        return norm
+        return float(self.engine.get_global_grad_norm())
 
     def _on_device(self, batch: Batch) -> Batch:
         tensors = {f.name: getattr(batch, f.name) for f in dataclasses.fields(batch) if isinstance(getattr(batch, f.name), torch.Tensor)}
         return dataclasses.replace(batch, **{name: t.to(self.engine.device) for name, t in tensors.items()})
-
-
-def _layer(name: str) -> str:
-    """The decoder layer a weight belongs to (`model.layers.3`), or the weight itself."""
-    found = re.match(r".*?\.\d+(?=\.)", name)
-    return found[0] if found else name

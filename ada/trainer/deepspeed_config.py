@@ -22,7 +22,7 @@ def deepspeed_config(trainer: TrainerConfig, dtype: torch.dtype) -> dict[str, An
         "train_micro_batch_size_per_gpu": 1,
         "gradient_accumulation_steps": 1,
         "gradient_clipping": trainer.max_grad_norm,  # silent, it would clip at 1
-        "bf16": {"enabled": half, "check_grad_overflow": False},  # the actor raises instead of skipping silently
+        "bf16": {"enabled": half, "check_grad_overflow": True},  # no step on a gradient that is not finite; the actor tells
         "data_types": {"grad_accum_dtype": "fp32"},
         "zero_optimization": {"stage": trainer.zero_stage, "memory_efficient_linear": False},  # see sharded_linear
         "steps_per_print": None,

@@ -15,7 +15,10 @@ WEIGHT_FILES = (".safetensors", ".bin", ".pt", ".pth", ".gguf", ".msgpack", ".h5
 
 
 def save_hf(folder: Path, source: Path, weights: Iterator[tuple[str, torch.Tensor]]) -> None:
-    """Collective. Rank 0 writes the weights as safetensors (a tied head once) beside config, tokenizer and templates from `source`."""
+    """Rank 0 writes the weights as safetensors (a tied head once) beside config, tokenizer and templates from `source`.
+
+    Collective, but the other ranks do not wait for the writing: where it fails, rank 0 alone knows.
+    """
     writer = dist.get_rank() == 0
     state: dict[str, torch.Tensor] = {}
     for name, weight in weights:  # all ranks: gathering a layer takes everyone
@@ -31,4 +34,3 @@ def save_hf(folder: Path, source: Path, weights: Iterator[tuple[str, torch.Tenso
         config["dtype"] = str(next(iter(state.values())).dtype).removeprefix("torch.")
         (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
         save_torch_state_dict(state, folder)
-    dist.barrier()

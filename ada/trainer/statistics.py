@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 import torch
 import torch.distributed as dist
@@ -11,7 +12,8 @@ import torch.distributed as dist
 
 @dataclass(frozen=True, slots=True)
 class UpdateStats:
-    """Means are over response tokens. `skipped`: no token had any gradient, so the weights and Adam's moments were left alone."""
+    """Means are over response tokens. `skipped`: the weights and Adam's moments were left alone, since no token had any gradient, or
+    since it was not finite."""
 
     tokens: int
     sequences: int
@@ -23,6 +25,7 @@ class UpdateStats:
     mismatch_abs_max: float | None = None
     diagnostics: Mapping[str, float] = field(default_factory=dict)  # the loss's own: clip_fraction, ratio, ...
     skipped: bool = False
+    not_finite: Literal["loss", "gradient"] | None = None  # what was NaN or infinite
 
 
 class Sums:

@@ -156,14 +156,30 @@ def test_an_incomplete_update_is_refused_L01(tiny_model):
         actor.update(batches(actor, sequences())[1:], None, Clipped())
 
 
-def test_a_loss_that_is_not_finite_leaves_the_weights_alone(tiny_model):
-    actor = start(tiny_model)
+class InfiniteSlope:
+    """Its value is 0, its gradient infinite."""
+
+    name = "infinite_slope"
+
+    def per_token(self, logprobs, old_logprobs, batch):
+        return (logprobs - logprobs.detach()).sqrt(), {}
+
+
+@pytest.mark.parametrize(("stage", "dtype"), [(0, torch.float32), *((s, d) for s in (1, 2, 3) for d in (torch.float32, torch.bfloat16))])
+@pytest.mark.parametrize("what", ["gradient", "loss"])
+def test_a_step_that_is_not_finite_is_not_taken(tiny_model, stage, dtype, what):
+    """Nothing of it stays: the updates after it are those of an actor that never saw it."""
+    actor, other = (start(tiny_model, dtype, zero_stage=stage) for _ in range(2))
     b = batches(actor, sequences())
-    old = [o - 1e4 for o in actor.logprobs(b)]  # ratio overflows
+    for a in (actor, other):
+        assert a.update(b, None, Clipped()).not_finite is None
     before = weights(actor)
-    with pytest.raises(FloatingPointError, match="the loss is"):
-        actor.update(b, old, Clipped())
+    old = [o - 1e4 for o in actor.logprobs(b)]  # the ratio overflows
+    stats = actor.update(b, old, Clipped()) if what == "loss" else actor.update(b, None, InfiniteSlope())
+    assert (stats.not_finite, stats.skipped, actor.updates) == (what, True, 1)
     assert same(before, weights(actor))
+    assert actor.update(b, None, Clipped()) == other.update(b, None, Clipped())
+    assert same(weights(actor), weights(other))
 
 
 @pytest.mark.parametrize("stage", [1, 2, 3])
@@ -227,23 +243,53 @@ def test_token_logprobs_are_at_temperature_one(tiny_model):
         assert values == pytest.approx([law_[t - 1, tokens[t]].item() for t in range(1, len(tokens))], abs=1e-4)
 
 
-@pytest.mark.parametrize("stage", [0, 1, 2, 3])
-def test_resume_continues_bit_for_bit_C07(tiny_model, tmp_path, stage):
+def state_of(actor: Actor) -> dict[str, torch.Tensor]:
+    return {name: tensor for _, layer in actor.state(lambda number: True) for name, tensor in layer.items()}
+
+
+@pytest.mark.parametrize(("stage", "dtype"), [(0, torch.float32), *((s, d) for s in (1, 2, 3) for d in (torch.float32, torch.bfloat16))])
+def test_resume_continues_bit_for_bit_C07(tiny_model, stage, dtype):
     changes = {"zero_stage": stage, "warmup_updates": 3}
-    b = pack(sequences(), 0, 1, 70, 40)
-    straight = start(tiny_model, **changes)
+    straight, resumed = (start(tiny_model, dtype, **changes) for _ in range(2))
+    b = batches(straight, sequences())
     straight.update(b, None, Clipped())
-    straight.save_state(tmp_path)
-    resumed = start(tiny_model, **changes)
-    resumed.load_state(tmp_path)
+    saved = state_of(straight)
+    resumed.load_state(1, saved.__getitem__)
+    assert same(weights(straight), weights(resumed)) and same(saved, state_of(resumed))
     assert straight.update(b, None, Clipped()) == resumed.update(b, None, Clipped())
-    assert same(weights(straight), weights(resumed))
+    assert same(weights(straight), weights(resumed)) and same(state_of(straight), state_of(resumed))
     assert resumed.updates == 2
 
 
-def test_a_missing_state_is_an_error_C06(tiny_model, tmp_path):
-    with pytest.raises(FileNotFoundError, match="no actor state"):
-        start(tiny_model).load_state(tmp_path)
+def test_the_state_before_the_first_update_is_the_model(tiny_model):
+    fresh, resumed = start(tiny_model), start(tiny_model, zero_stage=1)
+    saved = state_of(fresh)
+    assert all(torch.equal(saved[f"model.{name}/master"], w) for name, w in weights(fresh).items())
+    assert not any(tensor.any() for name, tensor in saved.items() if not name.endswith("/master"))
+    resumed.load_state(0, saved.__getitem__)
+    b = batches(fresh, sequences())
+    assert fresh.update(b, None, Clipped()).grad_norm == pytest.approx(resumed.update(b, None, Clipped()).grad_norm, rel=1e-6)
+
+
+def test_a_stage_continues_where_another_was(tiny_model):
+    b = pack(sequences(), 0, 1, 70, 40)
+    sharded, whole = start(tiny_model, zero_stage=3), start(tiny_model, zero_stage=0)
+    sharded.update(b, None, Clipped())
+    saved = state_of(sharded)
+    whole.load_state(1, saved.__getitem__)
+    assert same(saved, state_of(whole))
+    sharded.update(b, None, Clipped())
+    whole.update(b, None, Clipped())
+    for name, w in weights(sharded).items():
+        torch.testing.assert_close(weights(whole)[name], w, atol=1e-7, rtol=1e-6)
+
+
+def test_a_state_of_another_model_is_refused_C06(tiny_model):
+    saved = state_of(start(tiny_model))
+    with pytest.raises(KeyError, match="norm"):
+        start(tiny_model).load_state(0, {n: t for n, t in saved.items() if "norm" not in n}.__getitem__)
+    with pytest.raises(ValueError, match=r"the checkpoint has shape \[1\], the model"):
+        start(tiny_model).load_state(0, dict.fromkeys(saved, torch.zeros(1)).__getitem__)
 
 
 def test_learning_rate_warms_up_linearly():

@@ -12,7 +12,9 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from ada.trainer.batching import pack
+from ada.trainer.losses.clipped import Clipped
 from tests.trainer.plain import law, load, sequences, train
+from tests.trainer.two_ranks import start, weights
 
 pytestmark = pytest.mark.slow
 STAGES = [0, 1, 2, 3]
@@ -86,6 +88,21 @@ def test_mismatch_is_pooled_over_ranks_N02(seen, tiny_model, stage):
 def test_resume_continues_bit_for_bit_C07(seen, stage):
     assert seen[stage]["resumed"] == seen[stage]["stats"][1]
     assert seen[stage]["resumed_equal"]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_one_rank_continues_where_two_were(seen, tiny_model, stage):
+    alone = start(tiny_model, stage)
+    alone.load_state(1, seen[stage]["saved"].__getitem__)
+    for _, layer in alone.state(lambda number: True):
+        assert all(torch.equal(tensor, seen[stage]["saved"][name]) for name, tensor in layer.items())
+    assert seen[stage]["own"] == [0, 2]  # rank 0's of the embedding, two layers and the last norm
+    batches = pack(sequences(), 0, 1, 70, 24)
+    base = start(tiny_model, stage)
+    stats = alone.update(batches, base.logprobs(batches), Clipped())  # the old policy of both updates is the base
+    assert stats.grad_norm == pytest.approx(seen[stage]["stats"][1]["grad_norm"], rel=1e-5)
+    for name, w in weights(alone).items():
+        torch.testing.assert_close(w, seen[stage]["weights"][name], atol=2e-6, rtol=1e-5)
 
 
 @pytest.mark.parametrize("stage", STAGES)
