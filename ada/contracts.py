@@ -65,6 +65,20 @@ class Loss(Method, Protocol):  # ada/trainer/losses
         """[R, L] log-probs -> [R, L] loss, and [R, L] diagnostics to be averaged over response tokens."""
 
 
+class KL(Method, Protocol):  # ada/trainer/kl: how far the policy is from the frozen reference
+    @property
+    def coefficient(self) -> float:
+        """Weight of the divergence in the loss."""
+
+    def per_token(self, logprobs: torch.Tensor, reference: torch.Tensor, batch: Batch) -> torch.Tensor:
+        """[R, L] log-probs of policy and reference -> [R, L] divergence; 0 outside the mask."""
+
+
+class Correction(Method, Protocol):  # ada/trainer/corrections: where sampler and trainer disagree about a token
+    def weights(self, old_logprobs: torch.Tensor, batch: Batch) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+        """[R, L] weight of each token's policy loss, without gradient, and [R, L] diagnostics to be averaged over response tokens."""
+
+
 class Aggregation(Method, Protocol):  # ada/trainer/aggregation: from losses of tokens to the loss of an update
     def weights(self, batch: Batch) -> torch.Tensor:
         """[R, L] weight of each token's loss in the sum over all micro-batches and ranks; 0 outside the mask."""

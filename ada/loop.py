@@ -43,11 +43,13 @@ def train(run: Run) -> None:
 def update(run: Run, step: int, pools: list[Pool]) -> dict[str, float | None]:
     """The step's optimizer updates, each on a share of its prompts. Old log-probs are fixed before the first."""
     recipe, started = run.recipe, time.perf_counter()
-    size = recipe.batch.responses_per_group
+    size, trainer = recipe.batch.responses_per_group, recipe.trainer
+    if trainer.overlong:
+        pools = [trainer.overlong.shape(pool, recipe.generation.max_response_tokens) for pool in pools]
     groups = [group_of(pool, recipe.sampling.group, size, seed_of(recipe.seed, "group", step, pool.prompt.id)) for pool in pools]
-    sequences = to_sequences(groups, recipe.advantage, recipe.objective, recipe.trainer.zero_variance)
+    sequences = to_sequences(groups, recipe.advantage, recipe.objective, trainer.zero_variance, trainer.truncated)
     batches = [run.pack(share) for share in shares(sequences, recipe.batch.updates_per_step) if share]
-    old = [None, *(run.actor.logprobs(later) for later in batches[1:])]  # the first pass of the first update gives its own
+    old = [None, *(run.actor.old_logprobs(later) for later in batches[1:])]  # the first pass of the first update gives its own
     stats = [run.actor.update(now, before, recipe.loss) for now, before in zip(batches, old, strict=False)]
     return signal_metrics(len(groups), sequences) | training_metrics(stats, time.perf_counter() - started)
 

@@ -36,6 +36,7 @@ def check(recipe: Recipe) -> list[Complaint]:
         *_refills(recipe),
         *_beliefs(recipe),
         *_sampling_law(recipe),
+        *_trainer(recipe),
         *_evaluation(recipe),
     ]
 
@@ -152,3 +153,15 @@ def _evaluation(recipe: Recipe) -> Iterator[Complaint]:
             )
         if not name or "/" in name or "@" in name:
             yield Complaint("evaluation.sets", f"{name!r} becomes part of a metric's name; use letters, digits, - and _")
+
+
+def _trainer(recipe: Recipe) -> Iterator[Complaint]:
+    trainer, most = recipe.trainer, recipe.generation.max_response_tokens
+    if trainer.correction is not None and trainer.old_logprobs == "from_sampler":
+        yield Complaint(
+            "trainer.correction", "with old_logprobs=from_sampler there is nothing to correct: the weight is always 1; set one of the two"
+        )
+    if trainer.overlong is not None and trainer.overlong.buffer_tokens > most:
+        yield Complaint(
+            "trainer.overlong.buffer_tokens", f"more than generation.max_response_tokens = {most}; allowed are 1 to that number"
+        )

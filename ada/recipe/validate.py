@@ -113,6 +113,9 @@ def _keys(section: type, prefix: str = "") -> list[str]:
 def _complaint(loaded: Loaded, error: dict[str, Any]) -> str:
     path = _path_of(loaded.values, error["loc"])
     if error["type"] == "missing":
+        path = (
+            path if path[-1:] == error["loc"][-1:] else (*path, str(error["loc"][-1]))
+        )  # a method named by a word, `kl=k3`, has no keys yet
         return f"{loaded.origin(path[:-1])}: {'.'.join(path)} is missing; this key has no default and must be set"
     message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input should be ")
     if error["type"] == "union_tag_invalid":

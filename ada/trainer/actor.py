@@ -23,13 +23,22 @@ from ada.trainer.config import TrainerConfig, learning_rate
 from ada.trainer.deepspeed_config import deepspeed_config, sharded_linear
 from ada.trainer.packed import masked
 from ada.trainer.policy import load_policy
+from ada.trainer.reference import Reference
 from ada.trainer.statistics import Sums, UpdateStats
 from ada.types import Batch, Sequence
 
 
 class Actor:
-    def __init__(self, engine: deepspeed.DeepSpeedEngine, trainer: TrainerConfig, source: Path, temperature: float):
+    def __init__(
+        self,
+        engine: deepspeed.DeepSpeedEngine,
+        trainer: TrainerConfig,
+        source: Path,
+        temperature: float,
+        reference: Reference | None = None,
+    ):
         self.engine = engine
+        self.reference = reference  # where trainer.kl is set
         self.trainer = trainer
         self.source = source
         self.temperature = temperature
@@ -53,7 +62,8 @@ class Actor:
         engine, *_ = deepspeed.initialize(
             model=policy, optimizer=optimizer, config=deepspeed_config(trainer, dtype), dist_init_required=False
         )
-        return cls(engine, trainer, Path(model_folder), temperature)
+        reference = Reference(Path(model_folder), trainer, dtype, engine.device) if trainer.kl else None
+        return cls(engine, trainer, Path(model_folder), temperature, reference)
 
     @torch.no_grad()
     def logprobs(self, batches: Many[Batch]) -> list[torch.Tensor]:
@@ -61,10 +71,16 @@ class Actor:
         with sharded_linear(self.trainer):
             return [self._forward(self._on_device(batch), self.temperature)[0] for batch in batches]
 
+    def old_logprobs(self, batches: Many[Batch]) -> list[torch.Tensor]:
+        """[R, L] log-probs that later updates of the step take their ratio from; to be asked for before its first."""
+        if self.trainer.old_logprobs == "from_sampler":
+            return [batch.sampler_logprobs_RL for batch in batches]
+        return self.logprobs(batches)
+
     def update(self, batches: Many[Batch], old_logprobs: Many[torch.Tensor] | None, loss: Loss) -> UpdateStats:
         """One optimizer step on the micro-batches of one update; all of them carry the update's global denominators.
 
-        `old_logprobs` are those of `logprobs`, taken before the step's first update. None: this is the first, and its own pass gives them.
+        `old_logprobs` are those of the method of this name, taken before the step's first update. None: this is the first, and needs none.
         Where loss or gradient is not finite on any rank, the step is not taken: weights, moments and `updates` stay as they were.
         Raises ValueError where the batches are not the whole update.
         """
@@ -151,30 +167,43 @@ class Actor:
                 f"the update's micro-batches have {pooled['tokens']:.0f} response tokens over all ranks, but name {tokens} as the number: "
                 "pack the same list of sequences on every rank, and pass all micro-batches of it"
             )
-        return tokens > 0 and (pooled["signal"] != 0 or self.trainer.entropy_coefficient > 0)
+        return tokens > 0 and (pooled["signal"] != 0 or self.trainer.entropy_coefficient > 0 or self.trainer.kl is not None)
 
     def _accumulate(self, batches: list[Batch], old_logprobs: Many[torch.Tensor] | None, loss: Loss) -> dict[str, float]:
         """Adds up the gradient of all micro-batches. DeepSpeed averages over ranks, hence the factor; the loss is a sum over all."""
         sums = Sums(self.engine.device)
-        bonus = self.trainer.entropy_coefficient
         for k, batch in enumerate(batches):
             self.engine.set_gradient_accumulation_boundary(k == len(batches) - 1)
-            logprobs, entropy = self._forward(batch, self.temperature, entropy_gradient=bonus > 0)
-            old = logprobs.detach() if old_logprobs is None else old_logprobs[k]
-            per_token, diagnostics = loss.per_token(logprobs, old, batch)
-            weights = self.trainer.aggregation.weights(batch)
-            total = (weights * masked(per_token, batch)).sum()
-            if bonus > 0:
-                total = total - bonus * (weights * entropy).sum()
+            total = self._loss(batch, None if old_logprobs is None else old_logprobs[k].to(self.engine.device), loss, sums)
             self.engine.backward(total * dist.get_world_size())
-            mismatch = masked(old - batch.sampler_logprobs_RL, batch).abs()
-            sums.add("loss", total)
-            sums.add("entropy", entropy)
-            sums.add("mismatch", mismatch)
-            sums.maximum("mismatch_max", mismatch)
-            for name, values in diagnostics.items():
-                sums.add(name, masked(values, batch))
         return sums.pooled()
+
+    def _loss(self, batch: Batch, old: torch.Tensor | None, loss: Loss, sums: Sums) -> torch.Tensor:
+        """The micro-batch's share of the update's loss: policy loss, corrected, minus entropy bonus, plus the pull to the reference."""
+        trainer = self.trainer
+        logprobs, entropy = self._forward(batch, self.temperature, entropy_gradient=trainer.entropy_coefficient > 0)
+        if old is None:
+            old = logprobs.detach() if trainer.old_logprobs == "recomputed" else batch.sampler_logprobs_RL
+        per_token, diagnostics = loss.per_token(logprobs, old, batch)
+        per_token = masked(per_token, batch)
+        if trainer.correction is not None:
+            corrected, of_correction = trainer.correction.weights(old, batch)
+            per_token, diagnostics = corrected * per_token, diagnostics | of_correction
+        if trainer.kl is not None and self.reference is not None:
+            kl = trainer.kl.per_token(logprobs, self.reference.logprobs(batch, self.temperature), batch)
+            per_token, diagnostics = per_token + trainer.kl.coefficient * kl, diagnostics | {"kl": kl}
+        if trainer.entropy_coefficient > 0:
+            per_token = per_token - trainer.entropy_coefficient * entropy
+        total = (trainer.aggregation.weights(batch) * per_token).sum()
+        ours = old if trainer.old_logprobs == "recomputed" else logprobs.detach()
+        mismatch = masked(ours - batch.sampler_logprobs_RL, batch).abs()
+        sums.add("loss", total)
+        sums.add("entropy", entropy)
+        sums.add("mismatch", mismatch)
+        sums.maximum("mismatch_max", mismatch)
+        for name, values in diagnostics.items():
+            sums.add(name, masked(values, batch))
+        return total
 
     def _step(self, rate: float, spoilt: bool) -> float:
         """Takes the optimizer step; the gradient's norm before clipping. Not finite: no rank has taken it.

@@ -7,8 +7,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ada.config import config, one_of
-from ada.contracts import Aggregation
+from ada.contracts import KL, Aggregation, Correction
 from ada.trainer.aggregation.token_mean import TokenMean
+from ada.trainer.overlong import SoftPenalty
 
 
 @config
@@ -23,12 +24,29 @@ class TrainerConfig:
     weight_decay: Annotated[float, Field(ge=0, description="AdamW decoupled weight decay")] = 0.0
     max_grad_norm: Annotated[float, Field(gt=0, description="gradients of larger norm are scaled down to it")] = 1.0
     entropy_coefficient: Annotated[float, Field(ge=0, description="weight of the entropy bonus, in nats per token; 0: none")] = 0.0
+    kl: Annotated[
+        KL | None, one_of("ada.trainer.kl"), Field(description="pull towards the model that training started from; null: none")
+    ] = None
+    correction: Annotated[
+        Correction | None,
+        one_of("ada.trainer.corrections"),
+        Field(description="weight of each token's loss by how far sampler and trainer disagree on it; null: 1"),
+    ] = None
+    old_logprobs: Annotated[
+        Literal["recomputed", "from_sampler"],
+        Field(description="pi_old of the ratio: the actor's own pass before the step's first update, or the sampler's, without that pass"),
+    ] = "recomputed"
     aggregation: Annotated[
         Aggregation, one_of("ada.trainer.aggregation"), Field(description="how losses of tokens become the loss of an update")
     ] = TokenMean()
     zero_variance: Annotated[
         Literal["keep", "drop"], Field(description="groups without any credit: count among the update's tokens, or are left out of it")
     ] = "keep"
+    truncated: Annotated[
+        Literal["keep", "drop"],
+        Field(description="responses cut off by their token budget: trained on, or left out of the update; pool means include them"),
+    ] = "keep"
+    overlong: Annotated[SoftPenalty | None, Field(description="soft penalty on the reward of long responses; null: none")] = None
     zero_stage: Annotated[
         Literal[0, 1, 2, 3],
         Field(description="what is sharded over the ranks: 1 optimizer state, 2 and gradients, 3 and weights; 0: nothing"),

@@ -17,8 +17,15 @@ def credit(group: Group, advantage: Advantage, objective: Objective) -> list[flo
     return [a * slope * w for a, w in zip(advantage.advantages(group), group.weights, strict=True)]
 
 
-def to_sequences(groups: Many[Group], advantage: Advantage, objective: Objective, zero_variance: Literal["keep", "drop"]) -> list[Sequence]:
-    """The update's sequences, group by group. `drop` leaves out the groups in which no response has any credit."""
+def to_sequences(
+    groups: Many[Group],
+    advantage: Advantage,
+    objective: Objective,
+    zero_variance: Literal["keep", "drop"],
+    truncated: Literal["keep", "drop"] = "keep",
+) -> list[Sequence]:
+    """The update's sequences, group by group. `drop` leaves out the groups in which no response has any credit (zero_variance), and the
+    responses that were cut off (truncated: DAPO's over-long filtering, arXiv 2503.14476, sec. 3.4); the others' credit stays the same."""
     sequences = []
     for index, group in enumerate(groups):
         credits = credit(group, advantage, objective)
@@ -26,5 +33,7 @@ def to_sequences(groups: Many[Group], advantage: Advantage, objective: Objective
             continue
         for attempt, value in zip(group.attempts, credits, strict=True):
             response = attempt.response
+            if truncated == "drop" and response.finish_reason == "length":
+                continue
             sequences.append(Sequence(group.prompt.token_ids, response.token_ids, response.logprobs, value, index))
     return sequences

@@ -188,6 +188,9 @@ def test_wrong_values_name_key_value_and_what_is_allowed(override, message):
         (["sampling.schedule.max_draws=30"], "not a multiple of schedule.check_every = 4"),
         (["evaluation.sets.a@b=microworld"], "becomes part of a metric's name"),
         (["evaluation.sets.microworld=microworld"], "no two prompts may share an id"),
+        (["trainer.correction=tis", "trainer.old_logprobs=from_sampler"], "the weight is always 1"),
+        (["trainer.overlong={buffer_tokens: 21}"], "more than generation.max_response_tokens = 20"),
+        (["trainer.kl=k3"], "trainer.kl.coefficient is missing"),
         (["data.prompt.system=hello"], "a raw prompt has no system message"),
     ],
 )

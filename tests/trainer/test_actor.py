@@ -13,6 +13,10 @@ from ada.trainer.actor import Actor
 from ada.trainer.aggregation.sequence_mean import SequenceMean
 from ada.trainer.batching import pack
 from ada.trainer.config import TrainerConfig, learning_rate
+from ada.trainer.corrections.tis import TIS
+from ada.trainer.kl.k1 import K1
+from ada.trainer.kl.k2 import K2
+from ada.trainer.kl.k3 import K3
 from ada.trainer.losses.clipped import Clipped
 from ada.trainer.losses.raft import RAFT
 from tests.trainer.plain import law, load, sequences, train
@@ -50,16 +54,19 @@ def silent(items):
 @pytest.mark.parametrize("stage", [0, 1, 2, 3])
 def test_two_updates_equal_plain_torch_L01_L05(tiny_model, stage):
     items = sequences()
-    actor = start(tiny_model, zero_stage=stage, entropy_coefficient=0.01, temperature=0.8)
+    regularised = {"entropy_coefficient": 0.01, "kl": K3(coefficient=0.05), "correction": TIS(cap=2.0)}
+    actor = start(tiny_model, zero_stage=stage, temperature=0.8, **regularised)
     b = batches(actor, items)
     assert len(b) > 3
     old = actor.logprobs(b)
     stats = [actor.update(b, old, Clipped()) for _ in range(2)]
-    expected, final = train(tiny_model, items, 2, 1e-3, 0.8, 0.01, 0.5)
+    expected, final = train(tiny_model, items, 2, 1e-3, 0.8, 0.01, 0.5, kl=0.05, cap=2.0)
     for got, want in zip(stats, expected, strict=True):
-        assert got.loss == pytest.approx(want["loss"], rel=1e-5)
+        assert got.loss == pytest.approx(want["loss"], rel=1e-5, abs=1e-6)  # its terms, of the order of 1, nearly cancel
         assert got.grad_norm == pytest.approx(want["norm"], rel=1e-5)
         assert got.entropy == pytest.approx(want["entropy"], rel=1e-5)
+        assert got.diagnostics["kl"] == pytest.approx(want["kl"], rel=1e-4, abs=1e-9)
+    assert stats[1].diagnostics["kl"] > 1e-4
     moved = weights(actor)
     assert moved.keys() == final.keys()
     for name, w in final.items():
@@ -133,6 +140,39 @@ def test_zero_advantage_does_move_where_something_else_pulls(tiny_model, loss, c
     before = weights(actor)
     assert not actor.update(batches(actor, silent(sequences())), None, loss).skipped
     assert not same(before, weights(actor))
+
+
+@pytest.mark.parametrize("stage", [0, 3])
+@pytest.mark.parametrize("kl", [K1, K2, K3], ids=lambda kl: kl.__name__)
+def test_divergence_alone_brings_the_policy_back_to_its_reference_L04(tiny_model, kl, stage):
+    """First pushed away by an ordinary update, then trained on zero advantages, with two coefficients."""
+    norms = []
+    for coefficient in (0.1, 0.2):
+        actor = start(tiny_model, kl=kl(coefficient=coefficient), zero_stage=stage, weight_decay=0.0, beta1=0.0, max_grad_norm=1e9)
+        b = batches(actor, sequences())
+        assert actor.update(b, None, Clipped()).diagnostics["kl"] == 0.0
+        reference = [actor.reference.logprobs(batch, 1.0) for batch in b]
+        quiet = batches(actor, silent(sequences()))
+
+        def distance(actor=actor, b=b, reference=reference) -> float:
+            return sum((r - now).abs().sum().item() for r, now in zip(reference, actor.logprobs(b), strict=True))
+
+        away = distance()
+        norms.append(actor.update(quiet, None, Clipped()).grad_norm)
+        assert 0 < distance() < away
+    assert norms[1] == pytest.approx(2 * norms[0], rel=1e-4)
+
+
+def test_old_log_probs_from_the_sampler_need_no_pass_and_set_the_ratio(tiny_model):
+    actor = start(tiny_model, old_logprobs="from_sampler", zero_stage=0)
+    items = sequences()
+    b = batches(actor, items)
+    assert all(old is batch.sampler_logprobs_RL for old, batch in zip(actor.old_logprobs(b), b, strict=True))
+    stats = actor.update(b, None, RAFT())
+    with torch.no_grad():
+        gaps = torch.cat([law(load(tiny_model), s, 1.0)[0] - torch.tensor(s.sampler_logprobs) for s in items])
+    assert stats.diagnostics["ratio"] == pytest.approx(gaps.exp().mean().item(), rel=1e-4)
+    assert stats.mismatch_abs_mean == pytest.approx(gaps.abs().mean().item(), rel=1e-5)
 
 
 def test_entropy_bonus_raises_entropy(tiny_model):

@@ -11,7 +11,9 @@ import torch
 from ada.trainer.actor import Actor
 from ada.trainer.batching import pack
 from ada.trainer.config import TrainerConfig
+from ada.trainer.corrections.tis import TIS
 from ada.trainer.distributed import start_distributed
+from ada.trainer.kl.k3 import K3
 from ada.trainer.losses.clipped import Clipped
 from tests.trainer.plain import sequences
 
@@ -19,6 +21,7 @@ from tests.trainer.plain import sequences
 def start(folder: Path, stage: int, dtype=torch.float32) -> Actor:
     keys = {"learning_rate": 1e-3, "beta2": 0.95, "epsilon": 1e-3, "weight_decay": 0.1, "max_grad_norm": 0.5}
     keys |= {"entropy_coefficient": 0.01, "micro_batch_tokens": 70, "row_tokens": 24, "zero_stage": stage}
+    keys |= {"kl": K3(coefficient=0.05), "correction": TIS(cap=2.0)}
     return Actor.start(folder, TrainerConfig(**keys), dtype, 0.8)
 
 
