@@ -26,6 +26,7 @@ from ada.recipe.arithmetic import arithmetic
 from ada.recipe.errors import RecipeError
 from ada.recipe.schema import Recipe
 from ada.recipe.validate import dump
+from ada.report.render import report_of_a_run
 from ada.rewards.service import RewardService
 from ada.sampling.collector import Collector, Cost
 from ada.sampling.schedules.dapo import Dapo
@@ -113,10 +114,11 @@ class Run:
         metrics |= {**self.totals, "total/seconds": time.monotonic() - self.began}
 
     def keep(self, step: int, pools: Sequence[Pool]) -> None:
-        """Samples of the step, and its checkpoint where one is due. Collective."""
+        """Samples and pools of the step, and its checkpoint where one is due. Collective."""
         if self.directory:
             some = pools[:: max(1, len(pools) // SAMPLES_PER_STEP)][:SAMPLES_PER_STEP]
             self.directory.write_samples(step, [(pool.prompt, attempt) for pool in some for attempt in pool.attempts[:1]])
+            self.directory.write_pools(step, pools)
         every = self.recipe.checkpoints.every
         if step == self.recipe.steps or (every and step % every == 0):
             self.actor.save_hf(self.path / "checkpoints" / f"step-{step:06d}" / "huggingface")
@@ -233,9 +235,9 @@ def _directory(recipe: Recipe, name: str, ranks: Ranks, closing: ExitStack) -> R
 
 
 def closing_report(run: Run, stopped_by: str | None) -> list[str]:
-    """Writes summary.json; the lines a person reads at the end."""
+    """Writes summary.json and report.html; the lines a person reads at the end."""
     if run.directory is None:
         return []
     summary = run.summary(stopped_by)
     run.directory.write_summary(summary)
-    return closing_lines(summary)
+    return closing_lines(summary) + report_of_a_run(run.path)

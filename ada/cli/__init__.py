@@ -18,20 +18,23 @@ def main(arguments: list[str] | None = None) -> None:
         ("simulate", "draws and zero gradient of a recipe's sampler and the usual ones, pass rate by pass rate"),
     ):
         command = commands.add_parser(name, help=help_text, description=help_text, allow_abbrev=False)
-        command.add_argument("recipe", metavar="RECIPE", help="a name in recipes/ or the path of a YAML file")
+        command.add_argument("name", metavar="RECIPE", help="a name in recipes/ or the path of a YAML file")
         command.add_argument(
             "overrides", metavar="key=value", nargs="*", help="recipe keys to change, for example batch.prompts_per_step=16"
         )
         if name in ("plan", "simulate"):
             _forecast_options(command, name)
+    help_text = "make a run's report.html anew, or a page that compares several runs"
+    command = commands.add_parser("report", help=help_text, description=help_text, allow_abbrev=False)
+    command.add_argument("runs", metavar="RUN", nargs="+", help="a run's folder, or its name in runs/; it need not have ended")
+    command.add_argument("--output", metavar="FILE", help="default: RUN/report.html; of several, comparison.html beside the first")
     given = vars(parser.parse_args(arguments))
     # One thread computes the same whatever the batch, and leaves the other cores to the reward workers; set it before torch starts.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
-    name = given.pop("command")
-    run = getattr(import_module(f"ada.cli.{name}"), name)
-    sys.exit(run(given.pop("recipe"), given.pop("overrides"), **given))
+    command = given.pop("command")
+    sys.exit(getattr(import_module(f"ada.cli.{command}"), command)(**given))
 
 
 def _forecast_options(command: argparse.ArgumentParser, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TypedDict
 
 from ada.observability.numbers import clock, compact, fixed
@@ -35,7 +36,7 @@ def closing_lines(summary: Summary) -> list[str]:
         lines += [f"{label:<{width}}{fixed(before, 3):>9}{fixed(after, 3):>9}{_gain(before, after):>9}" for label, before, after in rows]
         lines.append("")
     cost = f"{compact(summary['responses'])} responses and {compact(summary['generated_tokens'])} tokens"
-    lines += [f"{summary['steps']} steps in {clock(summary['seconds'])}, {cost}", _relative(summary["run"])]
+    lines += [f"{summary['steps']} steps in {clock(summary['seconds'])}, {cost}", relative(summary["run"])]
     return lines
 
 
@@ -43,7 +44,7 @@ def _gain(before: float | None, after: float | None) -> str:
     return "–" if before is None or after is None else f"{after - before:+.3f}"
 
 
-def _relative(path: str) -> str:
+def relative(path: str | Path) -> str:
     """As short as it can be typed from here."""
-    relative = os.path.relpath(path)
-    return path if relative.startswith("..") else relative
+    short = os.path.relpath(path)
+    return str(path) if short.startswith("..") else short

@@ -3,6 +3,7 @@
 recipe.yaml      every key as resolved            summary.json    the outcome, written once at the end
 metrics.jsonl    one strict JSON object a step    log.txt         warnings of all ranks, everything of rank 0
 samples.jsonl    responses to look at             checkpoints/    step-000050/, ...
+pools.jsonl      every draw's verdict, a step     report.html     all of it, to look at (ada/report)
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 import logging
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from ada.observability import strict_json
 
 if TYPE_CHECKING:
-    from ada.types import Attempt, Prompt, StepRecord
+    from ada.types import Attempt, Pool, Prompt, StepRecord
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +34,7 @@ class RunDirectory:
         self.faults: Counter[str] = Counter()  # by file
         self._metrics = _Lines(path / "metrics.jsonl")
         self._samples = _Lines(path / "samples.jsonl")
+        self._pools = _Lines(path / "pools.jsonl")
 
     @property
     def name(self) -> str:
@@ -101,18 +103,30 @@ class RunDirectory:
             }
             self._guard("samples.jsonl", lambda row=row: self._samples.append(row))  # type: ignore[misc]
 
+    def write_pools(self, step: int, pools: Sequence[Pool]) -> None:
+        """One line: of each pool its prompt, its draws in their order (R right, W wrong, F no verdict), why it ended, and the belief."""
+        row = {
+            "step": step,
+            "prompts": [pool.prompt.id for pool in pools],
+            "verdicts": ["".join("R" if a.right else "W" if a.wrong else "F" for a in pool.attempts) for pool in pools],
+            "outcomes": [pool.outcome for pool in pools],
+            "beliefs": [pool.belief.mean if pool.belief else None for pool in pools],
+        }
+        self._guard("pools.jsonl", lambda: self._pools.append(row))
+
     def write_summary(self, summary: Mapping[str, Any]) -> None:
         text = json.dumps(strict_json.plain(summary), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
         self._guard("summary.json", lambda: write_atomically(self.path / "summary.json", text))
 
     def rewind(self, step: int) -> None:
         """Drops what was logged after `step`: a run continued from that step's checkpoint writes those steps anew."""
-        for lines in (self._metrics, self._samples):
+        for lines in (self._metrics, self._samples, self._pools):
             lines.keep(lambda row: row.get("step", 0) <= step)
 
     def close(self) -> None:
         self._metrics.close()
         self._samples.close()
+        self._pools.close()
 
     def _write_metrics(self, step: int, metrics: Mapping[str, Any]) -> None:
         self._guard("metrics.jsonl", lambda: self._metrics.append({"step": step, **metrics}))

@@ -18,6 +18,7 @@ import torch
 from ada.observability import run_directory
 from ada.observability.run_directory import RunDirectory
 from ada.types import Attempt, Prompt, Response, StepRecord
+from tests.sampling.pools import pool
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -167,6 +168,18 @@ def test_samples_say_what_was_asked_written_and_judged(tmp_path):
     assert [(row["draw"], row["verdict"], row["reward"]) for row in written] == [(0, "right", 1.0), (1, "wrong", 0.0), (2, "timeout", None)]
     expected = {"step": 4, "prompt_id": "micro/1", "draw": 0, "verdict": "right", "reward": 1.0, "prompt": "3+4=", "response": "7"}
     assert written[0] == expected | {"answer": "7", "finish_reason": "stop", "tokens": 2}
+
+
+def test_pools_say_each_draw_and_rewind_with_the_metrics(tmp_path):
+    run = RunDirectory.fresh(tmp_path, "run")
+    for step in (1, 2, 3):
+        run.write_pools(step, [pool("WRF", "a/1", belief=0.25), pool("R" * step, "a/2")])
+    run.rewind(2)
+    run.close()
+    written = rows(run.path / "pools.jsonl")
+    assert [row["step"] for row in written] == [1, 2]
+    first = {"step": 1, "prompts": ["a/1", "a/2"], "verdicts": ["WRF", "R"], "outcomes": [None, None], "beliefs": [0.25, None]}
+    assert written[0] == first
 
 
 def test_the_summary_is_replaced_whole(tmp_path, monkeypatch):

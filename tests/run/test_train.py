@@ -64,7 +64,9 @@ def test_the_folder_is_complete(run):
         "recipe.yaml",
         "metrics.jsonl",
         "samples.jsonl",
+        "pools.jsonl",
         "summary.json",
+        "report.html",
         "log.txt",
         "checkpoints",
     }
@@ -90,6 +92,16 @@ def test_evaluated_before_the_first_and_after_the_last_step_once_each_C09_Z03(ru
     for when, step in (("before", 0), ("after", 3)):
         assert summary[when] == {name: metrics(run)[step][name] for name in EVALUATION if name.startswith("eval/")}
     assert (summary["steps"], summary["stopped_by"]) == (3, None)
+
+
+def test_the_pools_and_the_report_are_those_of_the_metrics(run):
+    rows = [json.loads(line) for line in (run / "pools.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows] == [1, 2, 3]
+    for row, step in zip(rows, metrics(run)[1:], strict=True):
+        assert len(row["prompts"]) == len(set(row["prompts"])) == len(row["verdicts"]) == 8
+        assert sum(map(len, row["verdicts"])) == step["sampling/responses"]
+        assert row["outcomes"].count("resolved") / 8 == step["sampling/resolved_fraction"]
+    assert "3 of 3 steps done" in (run / "report.html").read_text()
 
 
 def test_sampler_and_actor_agree_on_every_trained_token(run):
