@@ -52,18 +52,24 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A scored response. `failure` names why there is no verdict (`timeout`, `crash`, ...); it is neither right nor wrong."""
+    """A scored response. `failure` names why there is no verdict (`timeout`, `crash`, ...): neither right nor wrong, unless counted so."""
 
     response: Response
     text: str
-    reward: float  # 0.0 where failure is set; such attempts enter no statistic of rewards
+    reward: float  # 0.0 where failure is set
     right: bool
     failure: str | None = None
     parts: Mapping[str, float] = field(default_factory=dict)
+    counts_wrong: bool = False  # a failure that the recipe counts as a wrong answer
+
+    @property
+    def judged(self) -> bool:
+        """Whether it enters statistics and may be trained on."""
+        return self.failure is None or self.counts_wrong
 
     @property
     def wrong(self) -> bool:
-        return not self.right and self.failure is None
+        return self.judged and not self.right
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +112,7 @@ class Pool:
 
     @property
     def mean_reward(self) -> float:
-        rewards = [a.reward for a in self.attempts if a.failure is None]
+        rewards = [a.reward for a in self.attempts if a.judged]
         return sum(rewards) / len(rewards) if rewards else float("nan")
 
 

@@ -36,10 +36,12 @@ class InstantEngine:
 
 
 class InstantRewards:
+    asks_about_cut_off = False
+
     def __init__(self) -> None:
         self.scored: list[tuple[Any, Verdict]] = []
 
-    def submit(self, key: Any, text: str, answer: str) -> None:
+    def submit(self, key: Any, text: str, answer: str, facts: object = None) -> None:
         self.scored.append((key, Verdict(float(text == answer), text == answer)))
 
     def poll(self, wait_seconds: float = 0.0) -> list[tuple[Any, Verdict]]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ada.sampling.collector import Cost
 from ada.trainer.statistics import UpdateStats
-from ada.types import Pool
+from ada.types import Attempt, Pool
 from ada.types import Sequence as TokenSequence
 
 Metrics = dict[str, float | None]
@@ -23,9 +23,11 @@ def sampling_metrics(pools: Sequence[Pool], cost: Cost, first_n: int | None) -> 
     seconds = max(cost.seconds, 1e-9)
     return {
         "reward/mean": _mean([pool.mean_reward for pool in pools if pool.right + pool.wrong]),
-        "reward/first_n": _mean([a.reward for pool in pools for a in pool.attempts[:first_n] if a.failure is None]),
+        "reward/first_n": _mean([a.reward for pool in pools for a in pool.attempts[:first_n] if a.judged]),
         "reward/timeouts": timeouts,
         "reward/errors": failures.total(),
+        "reward/unknown_fraction": _mean([attempt.failure is not None for attempt in attempts]),
+        **_parts(attempts),
         "sampling/responses": len(attempts),
         "sampling/responses_per_prompt": len(attempts) / len(pools),
         "sampling/rounds": _mean([pool.rounds for pool in pools]),
@@ -39,6 +41,12 @@ def sampling_metrics(pools: Sequence[Pool], cost: Cost, first_n: int | None) -> 
         "time/reward": cost.reward_seconds,
         "throughput/rollout_tokens_per_second": cost.generated_tokens / seconds,
     }
+
+
+def _parts(attempts: Sequence[Attempt]) -> Metrics:
+    """The mean of each named part of the reward."""
+    names = sorted({name for attempt in attempts for name in attempt.parts})
+    return {f"reward/parts/{name}": _mean([a.parts[name] for a in attempts if name in a.parts]) for name in names}
 
 
 def signal_metrics(groups: int, sequences: Sequence[TokenSequence]) -> Metrics:

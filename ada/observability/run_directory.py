@@ -95,6 +95,7 @@ class RunDirectory:
                 "draw": attempt.response.draw,
                 "verdict": attempt.failure or ("right" if attempt.right else "wrong"),
                 "reward": None if attempt.failure else attempt.reward,
+                "parts": dict(attempt.parts),
                 "prompt": prompt.text,
                 "response": attempt.text,
                 "answer": prompt.answer,

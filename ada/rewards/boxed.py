@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from ada.rewards.functions import UnreadableGold
+
 BRACES = re.compile(r"\\boxed\{|\\[{}]|[{}]")  # an escaped brace is a character of the answer and nests nothing
 
 
@@ -29,9 +31,9 @@ def last_boxed(text: str) -> str | None:
 
 
 def score(response: str, answer: str) -> float:
-    """1.0 where the last box holds exactly `answer`, up to outer spaces; else 0.0. An empty gold answer raises ValueError."""
+    """1.0 where the last box holds exactly `answer`, up to outer spaces; else 0.0. An empty gold answer raises UnreadableGold."""
     gold = answer.strip()
     if not gold:
-        raise ValueError(f"gold answer {answer!r} is empty: nothing can match it; give the row an answer or drop it")
+        raise UnreadableGold(f"gold answer {answer!r} is empty: nothing can match it; give the row an answer or drop it")
     boxed = last_boxed(response)
     return float(boxed is not None and boxed.strip() == gold)

@@ -17,6 +17,7 @@ from ada.rewards.answers.limits import ANSWER_CHARACTERS
 from ada.rewards.answers.meaning import Words
 from ada.rewards.answers.reading import read
 from ada.rewards.answers.spelling import canonical, compact, joined_thousands
+from ada.rewards.functions import UnreadableGold
 
 _WORDS_OF_AN_ANSWER = 6  # a gold answer of more words is a remark rather than an answer
 
@@ -30,10 +31,10 @@ def score(response: str, gold: str) -> float:
 
 
 def gold_problem(gold: str) -> str | None:
-    """Why this gold answer can be matched by its own spelling alone; None if it is fine. An empty one raises ValueError."""
+    """Why this gold answer can be matched by its own spelling alone; None if it is fine. An empty one raises UnreadableGold."""
     text = _gold_text(gold)
     if not text:
-        raise ValueError(f"gold answer {gold!r} is empty: nothing can match it; give the row an answer or drop it")
+        raise UnreadableGold(f"gold answer {gold!r} is empty: nothing can match it; give the row an answer or drop it")
     readings = read(text, lenient=False)
     if choice.letters(text) or any(not isinstance(reading, Words) for reading in readings):
         return None

@@ -2,110 +2,121 @@
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
 import ctypes
-import importlib
-import inspect
-import math
-import numbers
 import os
 import re
 import resource
 import signal
 import sys
-import traceback
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ada.rewards.functions import Score, Scorer, Task, Unusable, find, score
 
 _LOOKS_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
-_scorer: Callable[[str, str], Any] | None = None
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    parts: tuple[tuple[str, str, float, dict[str, Any]], ...]  # name, module:function, weight, arguments
+    import_from: tuple[str, ...]
+    secrets: tuple[str, ...]
+    memory_limit_bytes: int | None
+    time_limit_seconds: float
+    scratch: str  # folder for temporary files, which outlives the worker
+    log_path: str | None
+
+
+_scorers: list[Scorer] = []
 _problem: str | None = "the worker was not prepared"
+_limit_seconds = 0.0
+_runner = asyncio.Runner()  # one loop for the worker's life, so that clients of async functions keep their connections
 
 
-class Score(NamedTuple):
-    """What a worker sends back. `failure` names what went wrong, `detail` explains it to people."""
-
-    reward: float = 0.0
-    parts: dict[str, float] = {}
-    failure: str | None = None
-    detail: str = ""
-
-
-def prepare(
-    function: str, import_from: Sequence[str], secrets: Sequence[str], memory_limit_bytes: int | None, log_path: str | None
-) -> None:
+def prepare(preparation: Preparation) -> None:
     """Runs once in each new worker, before its first task. Never raises: `check` tells what went wrong."""
-    global _scorer, _problem
+    global _scorers, _problem, _limit_seconds
     _end_with_the_trainer()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the trainer's to handle
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a handler in Python would wait for a scorer that is stuck in C
-    _hide_secrets(secrets)
-    _limit(memory_limit_bytes)
-    if log_path is not None:
-        _send_output_to(log_path)
-    sys.path.extend(folder for folder in import_from if folder not in sys.path)
-    _scorer, _problem = _resolve(function)
+    _hide_secrets(preparation.secrets)
+    _limit(preparation.memory_limit_bytes)
+    if preparation.log_path is not None:
+        _send_output_to(preparation.log_path)
+    tempfile.tempdir = preparation.scratch
+    sys.path.extend(folder for folder in preparation.import_from if folder not in sys.path)
+    _limit_seconds = preparation.time_limit_seconds
+    try:
+        _scorers = [find(function, name, weight, arguments) for name, function, weight, arguments in preparation.parts]
+        _problem = None
+        for scorer in _scorers:
+            if (ready := getattr(sys.modules[scorer.module], "ready", None)) is not None:
+                ready(**scorer.arguments)
+    except Exception as error:
+        _problem = str(error) if isinstance(error, Unusable) else f"{type(error).__name__}: {error}"
 
 
 def check() -> str | None:
-    """None where the reward function was found and takes (response, answer), else what is wrong with it."""
+    """None where the reward functions were found and take (response, answer), else what is wrong with them."""
     return _problem
 
 
-def score(response: str, answer: str) -> Score:
-    """Whatever the reward function does, short of ending the process, becomes a Score."""
+def asks_about_cut_off() -> bool:
+    """Whether a function wants to see responses that the token budget cut off."""
+    return any("cut_off" in scorer.asks for scorer in _scorers)
+
+
+def gold_response(answer: str, part: str | None) -> str | None:
+    """A response that `part` must call right. A module says how to write one, or that it cannot (None), in `gold_response(answer)`."""
+    scorer = next(scorer for scorer in _scorers if part in (None, scorer.name))
+    write = getattr(sys.modules[scorer.module], "gold_response", None)
+    return f"The answer is \\boxed{{{_unboxed(answer)}}}." if write is None else write(answer)
+
+
+def score_all(tasks: Sequence[Task]) -> list[Score]:
+    """The score of each task, in order. Async functions run together, each under the time limit; others one after the other."""
+    assert _problem is None, _problem
     try:
-        assert _scorer is not None, _problem
-        return read(_scorer(response, answer))
-    except BaseException as error:  # some scorers' own time-outs are no Exception; none may end the worker
-        return Score(failure=type(error).__name__, detail=traceback.format_exc(limit=-5))
+        return _runner.run(_together(tasks)) if any(scorer.waits for scorer in _scorers) else [_at_once(task) for task in tasks]
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)  # an alarm the scorer left behind must not go off in the next task
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def score_all(tasks: Sequence[tuple[str, str]]) -> list[Score]:
-    """`score` of each (response, answer), in order."""
-    return [score(response, answer) for response, answer in tasks]
-
-
-def read(value: Any) -> Score:
-    """A finite number, or a dict of them with the key `reward`: what is trained on, beside others to log. False is 0, None no value."""
-    if not isinstance(value, dict):
-        value = {"reward": value}
-    numbers_by_name = {name: _finite(part) for name, part in value.items()}
-    unread = [name for name, number in numbers_by_name.items() if number is None or not isinstance(name, str)]
-    if "reward" not in value or unread:
-        return Score(
-            failure="bad_value", detail=f"returned {value!r:.200}; allowed: a finite number, or a dict of them with the key 'reward'"
-        )
-    reward = numbers_by_name.pop("reward")
-    return Score(reward, numbers_by_name)  # type: ignore[arg-type]
-
-
-def _finite(value: Any) -> float | None:
-    if getattr(value, "ndim", None) == 0:  # a numpy or torch scalar
-        value = value.item()
-    if not isinstance(value, numbers.Real) or not math.isfinite(value):
-        return None
-    return float(value)
-
-
-def _resolve(function: str) -> tuple[Callable[[str, str], Any] | None, str | None]:
-    module_name, _, name = function.partition(":")
+def _at_once(task: Task) -> Score:
+    """Without an event loop, as no function waits."""
     try:
-        scorer = getattr(importlib.import_module(module_name), name, None)
-    except BaseException:
-        return None, f"importing module {module_name!r} failed:\n{traceback.format_exc(limit=-5)}"
-    if not callable(scorer):
-        return None, f"module {module_name!r} has no function {name!r}"
-    with contextlib.suppress(ValueError):  # a builtin may tell nothing about its parameters
-        try:
-            inspect.signature(scorer).bind("response", "answer")
-        except TypeError as error:
-            return None, f"it cannot be called as {name}(response, answer): {error}"
-    return scorer, None
+        score(task, _scorers).send(None)
+    except StopIteration as done:
+        return done.value  # type: ignore[no-any-return]
+    except asyncio.CancelledError:
+        return Score(failure="CancelledError")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)  # an alarm a scorer left behind must not go off in the next task
+    raise AssertionError("a function waited that is not async")
+
+
+async def _together(tasks: Sequence[Task]) -> list[Score]:
+    return list(await asyncio.gather(*(_within_limit(task) for task in tasks)))
+
+
+async def _within_limit(task: Task) -> Score:
+    """What waits is stopped here, so that it takes no other task with it; what computes is killed from outside."""
+    try:
+        async with asyncio.timeout(0.9 * _limit_seconds):
+            return await score(task, _scorers)
+    except TimeoutError:
+        return Score(failure="timeout", detail=f"It waited longer than 0.9 times the limit of {_limit_seconds:g} s.")
+    except asyncio.CancelledError:
+        return Score(failure="CancelledError")
+
+
+def _unboxed(answer: str) -> str:
+    text = answer.strip()
+    return text[len("\\boxed{") : -1] if text.startswith("\\boxed{") and text.endswith("}") else text
 
 
 def _end_with_the_trainer() -> None:

@@ -18,6 +18,7 @@ from math import ceil
 from ada.contracts import Engine, Schedule
 from ada.engine.errors import ResponseError
 from ada.ranks import Ranks
+from ada.rewards.functions import Facts
 from ada.rewards.service import RewardService
 from ada.sampling.open_pool import OpenPool
 from ada.sampling.seeds import seed_of
@@ -166,9 +167,8 @@ class _Collection:
         for key, verdict in self.rewards.poll(wait_seconds):
             if key in self.scoring:  # else a draw beyond the prefix that resolved its prompt, perhaps an earlier collection's
                 response, text = self.scoring.pop(key)
-                self._settle(
-                    self.by_id[response.prompt_id], Attempt(response, text, verdict.reward, verdict.right, verdict.failure, verdict.parts)
-                )
+                attempt = Attempt(response, text, verdict.reward, verdict.right, verdict.failure, verdict.parts, verdict.counts_wrong)
+                self._settle(self.by_id[response.prompt_id], attempt)
 
     def _launch(self) -> None:
         while self.running < self.slots:
@@ -209,12 +209,13 @@ class _Collection:
             return  # one that ended in the same step resolved the prompt without it
         self.running -= 1
         text = self.decode(response.token_ids)
-        if response.finish_reason == "length":  # a cut-off response is wrong, whatever it says so far
+        cut_off = response.finish_reason == "length"
+        if cut_off and not self.rewards.asks_about_cut_off:  # wrong, whatever it says so far
             self._settle(pool, Attempt(response, text, 0.0, right=False))
             return
         key = self._key(pool, response.draw)
         self.scoring[key] = response, text
-        self.rewards.submit(key, text, pool.pool.prompt.answer)
+        self.rewards.submit(key, text, pool.pool.prompt.answer, Facts(pool.pool.prompt.text, len(response.token_ids), cut_off))
         if pool.may_launch():  # a window smaller than a round has room again, before the verdict
             self.ready.append(pool)
 

@@ -12,7 +12,7 @@ from ada.types import Attempt, Group, Pool
 
 def judged(pool: Pool) -> list[Attempt]:
     """The attempts with a verdict, by the index of their draw: the order never depends on who finished first."""
-    return by_draw(a for a in pool.attempts if a.failure is None)
+    return by_draw(a for a in pool.attempts if a.judged)
 
 
 def shuffled(pool: Pool, seed: int) -> list[Attempt]:

@@ -104,12 +104,14 @@ class StandInEngine:
 class StandInRewards:
     """Like RewardService, a key may not be submitted again while its verdict is due; `order` as above."""
 
+    asks_about_cut_off = False
+
     def __init__(self, order: str | int = "started"):
         self.order = order
         self.dice = random.Random(order)
         self.pending: dict[Hashable, str] = {}
 
-    def submit(self, key: Hashable, text: str, answer: str) -> None:
+    def submit(self, key: Hashable, text: str, answer: str, facts: object = None) -> None:
         assert key not in self.pending
         self.pending[key] = text
 

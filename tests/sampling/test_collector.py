@@ -250,10 +250,12 @@ def test_own_time_of_a_response(schedule, record_property):
             raise AssertionError("nothing is aborted where the window is a round")
 
     class Instant:
+        asks_about_cut_off = False
+
         def __init__(self):
             self.verdicts = []
 
-        def submit(self, key, text, answer):
+        def submit(self, key, text, answer, facts=None):
             self.verdicts.append((key, Verdict(float(key[-1] % 2), bool(key[-1] % 2))))
 
         def poll(self, wait_seconds=0.0):
