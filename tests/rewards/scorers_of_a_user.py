@@ -1,5 +1,6 @@
 """Reward functions as users might write them: the well-behaved, and every way to go wrong."""
 
+import asyncio
 import ctypes
 import os
 import re
@@ -83,3 +84,31 @@ def takes_one(response):
 
 
 not_a_function = 3
+
+
+async def waits(response, answer):
+    """As many at once as there are: each takes half a second."""
+    if response == "raise":
+        raise KeyError(response)
+    await asyncio.sleep(600 if response == "forever" else 0.5)
+    return float(response == answer)
+
+
+def with_arguments(response, answer, *, suffix, factor=1.0):
+    return factor * response.endswith(suffix)
+
+
+def facts(response, answer, *, prompt, tokens, cut_off):
+    return {"reward": float(tokens), "cut off": cut_off, "asked": len(prompt)}
+
+
+def gold_problem(answer):
+    return "it is a riddle" if answer == "riddle" else None
+
+
+def gold_response(answer):
+    return None if answer == "secret" else f"is {answer}"
+
+
+def equal(response, answer):
+    return float(response == answer)

@@ -69,10 +69,14 @@ def _same(gold: Answer, response: Answer) -> bool:
             return (gold.minutes - response.minutes) % day == 0
         case (Numeral(), Numeral()) | (Words(), Words()):
             return gold == response
+        case Ratio((a, b)), Value(tree):
+            return same_formula(("divide", a, b), tree)
         case Ratio(), Ratio():
             return _same_ratio(gold.terms, response.terms)
         case Matrix(), Matrix():
             return _all_same(gold.rows, response.rows, lambda a, b: _all_same(a, b, same))
+        case Matrix(rows), Collection("tuple", items) if all(isinstance(item, Collection) for item in items):  # [[1, 2], [3, 4]]
+            return _all_same(rows, [_entries(item) for item in items], lambda a, b: _all_same(a, b, same))
         case (Matrix(), Collection("tuple")) | (Collection("tuple"), Matrix()):
             return _all_same(_entries(gold), _entries(response), same)
         case (Solutions(), _) | (_, Solutions()):
@@ -144,6 +148,8 @@ def _in_one_unit(gold: Value, response: Value) -> Iterator[tuple[Value, Value]]:
             yield gold, _scaled(response, ("number", response.unit.factor / gold.unit.factor))
     else:
         yield gold, response
+        if response.unit == units.CENT and not gold.unit:  # 75 cents for 0.75
+            yield gold, _scaled(response, _PERCENT)
         degree = ("degrees", ("number", Fraction(1)))
         if gold.unit == units.DEGREE and "pi" in constants(response.tree):
             yield _scaled(gold, degree), response

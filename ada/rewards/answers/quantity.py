@@ -22,6 +22,8 @@ _BARE_UNIT = re.compile(r"(?P<value>.*?(?:[\d})°.]|\\pi))(?P<space>\s*)(?P<unit
 def quantity(text: str, tight: bool) -> Value:
     if not text:
         raise Unreadable("nothing there")
+    if text[0] in "+-" and text[1:].lstrip()[:1] in units.CURRENCY:  # -$5
+        text = text[1:].lstrip()[0] + text[0] + text[1:].lstrip()[1:]
     currency = units.CURRENCY.get(text[0])
     if currency:
         amount = text[1:].strip()
@@ -30,8 +32,13 @@ def quantity(text: str, tight: bool) -> Value:
         return replace(quantity(amount, tight), unit=currency)
     if text[-1] in units.CURRENCY:
         return replace(_formula(text[:-1].strip(), tight), unit=units.CURRENCY[text[-1]])
-    if text.endswith("%"):
-        return replace(_formula(text[:-1].strip(), tight), percent=True)
+    if percentage := re.fullmatch(r"(.*)%\s*((?:\\text\{[^{}]*\}\s*)*)", text):  # words, as in 20% increase, say what it is a share of
+        if _HEDGE.search(percentage[2]):
+            raise Unreadable("words that take the value back")
+        return replace(_formula(percentage[1].strip(), tight), percent=True)
+    if angle := re.fullmatch(r"(\d+)°\s*(\d+)'(?:\s*(\d+)'')?", text):
+        degrees_, minutes, seconds = (Fraction(part or 0) for part in angle.groups())
+        return Value(("number", degrees_ + minutes / 60 + seconds / 3600), unit=units.DEGREE)
     if degrees := re.fullmatch(r"(.*)°\s*((?:\\text\{)?[CFK]\}?)?", text):
         tree = tree_of(degrees[1].strip(), tight)
         if tree and not any(name in degrees[1] for name in FUNCTIONS):  # of \cos 36° the degrees are the argument's
@@ -95,6 +102,8 @@ def _with_unit(value: Value, text: str) -> Value:
     if not text:
         return value
     known = units.read_unit(text) or _leading_unit(text)
+    if known == units.RADIAN:
+        return value
     return replace(value, unit=known or units.counted(text))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from fractions import Fraction
+from functools import lru_cache, reduce
 from itertools import product
 
 from ada.rewards.answers.brackets import closes, depth, split
@@ -25,19 +26,25 @@ from ada.rewards.answers.meaning import (
     Value,
     Words,
 )
+from ada.rewards.answers.number_words import with_digits
 from ada.rewards.answers.quantity import quantity, quantity_in_letters, tree_of
 from ada.rewards.answers.reals import Reals, everything, interval, points
 from ada.rewards.answers.spelling import joined_thousands, words
 
 _RELATIONS = "=≤≥<>≠≈∈"
 _SEPARATORS = ",;∧∨"
+_DECIMAL_COMMA = re.compile(r"(-?\d+),(\d{1,2}|\d{4,})")  # 3,14; of three digits it is a thousand
 _FRENCH_INTERVAL = re.compile(r"([\[\]])([^\[\](),∪]+,[^\[\](),∪]+)([\[\]])")
 _SIDES = 20
 _APPROXIMATION = 0.05  # how far, relatively, the two sides of ≈ may be apart
 _BASES = {name: n for n, name in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())} | {"sixteen": 16}
-_NUMERAL = re.compile(r"(-?)\(?([0-9A-Za-z]*\d[0-9A-Za-z]*)\)?_\{?(\d{1,2}|(?:\\text\{)?[a-z]+\}?)\}?")
+_NUMERAL = re.compile(r"(-?)\(?([0-9A-Za-z]*\d[0-9A-Za-z]*)\)?_\{?(?:base)?(\d{1,2}|(?:\\text\{)?[a-z]+\}?)\}?")
 _CLOCK = re.compile(r"(\d{1,2}):([0-5]\d)(?:\\text\{)?([ap])?\.?m?\.?\}?", re.IGNORECASE)
-_MATRIX = re.compile(r"[(\[]?\\begin\{(?:[pbB]?(?:small)?matrix|array)\}(?:\{[lcr| ]*\})?(.*)\\end\{\w+\}[)\]]?", re.DOTALL)
+_MATRIX = re.compile(
+    r"(?P<factor>[^&]*?)\*?\s*[(\[]?\\begin\{(?:[pbB]?(?:small)?matrix|array)\}(?:\{[lcr| ]*\})?(?P<inside>.*)\\end\{\w+\}[)\]]?"
+    r"(?P<turned>\^\{?\s*(?:T|\\top)\s*\}?)?",
+    re.DOTALL,
+)
 _INDEX = r"(?:_(?:\w|\{[^{}]*\}|\\[a-z]+))?'*"
 _LABEL = re.compile(
     "|".join(
@@ -68,19 +75,27 @@ def read(text: str, lenient: bool) -> tuple[Answer, ...]:
     number = joined_thousands(text)
     readings: list[Answer] = []
     spoken = _spoken(text)
+    if spoken and (counted := with_digits(spoken.text)):
+        readings += _readable(counted)
     if spoken and _SENTENCE.fullmatch(text):
-        return (_special(text) or spoken,)
+        return (*readings, _special(text) or spoken)
     decadic = re.sub(r"\\log(?![A-Za-z]|\s*_)", r"\\lg", number)
     for variant, tight in dict.fromkeys([(number, False), (number, True), (text, False), (decadic, False)][: None if lenient else 1]):
-        try:
-            readings.append(_read(variant, tight))
-        except Unreadable:
-            pass
+        readings += _readable(variant, tight)
     if lenient:
         readings += quantity_in_letters(number)
+        if decimal := _DECIMAL_COMMA.fullmatch(text):
+            readings += _readable(f"{decimal[1]}.{decimal[2]}")
     if spoken:
         readings.append(spoken)
     return tuple(dict.fromkeys(readings))
+
+
+def _readable(text: str, tight: bool = False) -> list[Answer]:
+    try:
+        return [_read(text, tight)]
+    except Unreadable:
+        return []
 
 
 def _read(text: str, tight: bool) -> Answer:
@@ -111,7 +126,10 @@ def _english_interval(found: re.Match[str]) -> str:
 def _part(text: str, tight: bool) -> Answer:
     """One item: no separator stands outside its brackets."""
     text = text.strip()
-    text = text[1:-1].strip() if text.startswith("{") and closes(text) else text
+    if text.startswith("{") and closes(text):
+        text = text[1:-1].strip()
+        if len(split(text, _SEPARATORS)[0]) > 1:
+            return _read(text, tight)
     if not text:
         raise Unreadable("nothing there")
     if "±" in text and not text.startswith("\\{"):
@@ -120,11 +138,11 @@ def _part(text: str, tight: bool) -> Answer:
             name = next(item.name for item in signs if isinstance(item, Named))
             return Named(name, _collected(signs, "list", ""))
         return _collected(signs, "list", "")
-    if matrix := _MATRIX.fullmatch(text):
-        return _matrix(matrix[1], tight)
     sides, signs_between = split(text, _RELATIONS)
     if len(sides) > 1:
         return _relation(sides, signs_between, tight)
+    if matrix := _MATRIX.fullmatch(text):
+        return _matrix(matrix["inside"], matrix["factor"].strip(), bool(matrix["turned"]), tight)
     if any(sign in text for sign in "∪∖") and len(split(text, "∪∖")[0]) > 1:
         return _set_operation(*split(text, "∪∖"), tight)
     try:
@@ -222,6 +240,9 @@ def reals_of(answer: Answer) -> Reals | None:
                 return interval(constant(low), brackets[0] == "[", constant(high), brackets[1] == "]")
             case Collection("set", items):
                 return points([constant(item.tree) for item in items if isinstance(item, Value)])
+            case Collection("list", items) if items and all(isinstance(item, Collection) and item.kind == "tuple" for item in items):
+                pieces = [_as_reals(item) for item in items]  # (1, 2), (3, 4)
+                return reduce(Reals.union, pieces)
     except Unreadable:
         pass
     return None
@@ -259,8 +280,11 @@ def _equality(sides: list[str], signs: list[str], tight: bool) -> Answer:
     left, right = exact[0].strip(), exact[-1].strip()
     trees = [tree_of(side, tight) for side in exact]
     known = [tree for tree in trees if tree and not symbols(tree)]
-    if len(known) > 1 and any(abs(constant(tree) - constant(known[0])) > 1e-9 * (1 + abs(constant(known[0]))) for tree in known[1:]):
+    values = [(constant(tree), _half_place(side)) for tree, side in zip(trees, exact, strict=True) if tree in known and tree is not None]
+    if any(abs(value - values[0][0]) > max(half, values[0][1], 1e-9 * (1 + abs(value))) for value, half in values[1:]):
         raise Unreadable("sides that are not equal")
+    if len(known) > 1 and _half_place(right) and not _half_place(exact[-2]):  # 2/3 = 0.667
+        right = exact[-2].strip()
     if len(exact) == 1 or len(known) == len(trees):
         return _part(right, tight)
     two = (trees[0], trees[-1]) if trees[0] and trees[-1] else None
@@ -273,6 +297,12 @@ def _equality(sides: list[str], signs: list[str], tight: bool) -> Answer:
     combination = len(symbols(two[0])) > 1 or (two[0][0] in FUNCTIONS and symbols(two[0]))
     asked = combination and not symbols(two[1]) and constant(two[1]) != 0
     return Equation(two, _part(right, tight) if asked else None)
+
+
+def _half_place(side: str) -> float:
+    """By how much a decimal of three places or more may be off as it was rounded; 0 for everything else."""
+    decimal = re.fullmatch(r"\s*-?\d*\.(\d{3,})\s*", side)
+    return 0.5000001 * 10.0 ** -len(decimal[1]) if decimal else 0.0
 
 
 def _inequality(sides: list[str], signs: list[str], tight: bool) -> Answer:
@@ -299,18 +329,34 @@ def _half_line(sign: str, bound: Number) -> Reals:
     if sign == "≠":
         return points([bound]).complement()
     infinite = everything().intervals[0]
-    low = interval(infinite.low, False, bound, sign == "≤")
-    return low if sign in "<≤" else interval(bound, sign == "≥", infinite.high, False)
+    if sign in "<≤":
+        return interval(infinite.low, False, bound, sign == "≤")
+    return interval(bound, sign == "≥", infinite.high, False)
 
 
-def _matrix(inside: str, tight: bool) -> Answer:
+def _matrix(inside: str, factor: str, turned: bool, tight: bool) -> Answer:
+    """`factor` times the matrix, or its transpose if `turned`."""
     rows = [row for row in re.split(r"\\\\(?:\[[^\]]*\])?|\\cr\b", inside) if row.strip()]
     cells = [[cell.strip() for cell in row.split("&")] for row in rows]
     if not cells or sum(map(len, cells)) > ITEMS:
         raise Unreadable("an empty or too large matrix")
-    if len(cells) == len(cells[0]) == 1:
+    if len(cells) == len(cells[0]) == 1 and not factor:
         return _part(cells[0][0], tight)
-    return Matrix(tuple(tuple(_part(cell, tight) for cell in row) for row in cells))
+    matrix = [[_part(cell, tight) for cell in row] for row in cells]
+    if factor:
+        scale = ("number", Fraction(-1)) if factor == "-" else read_expression(factor, tight)
+        matrix = [[_multiplied(cell, scale) for cell in row] for row in matrix]
+    if turned:
+        matrix = [list(column) for column in zip(*matrix, strict=True)] if len({len(row) for row in matrix}) == 1 else []
+    if not matrix:
+        raise Unreadable("a transposed matrix with rows of several lengths")
+    return Matrix(tuple(tuple(row) for row in matrix))
+
+
+def _multiplied(cell: Answer, factor: Node) -> Answer:
+    if not isinstance(cell, Value):
+        raise Unreadable("a factor of what is no number or formula")
+    return Value(("multiply", factor, cell.tree))
 
 
 def _special(text: str) -> Answer | None:

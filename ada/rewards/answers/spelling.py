@@ -31,6 +31,7 @@ _UNICODE = {
     "ℝ": r"\R ",
     "、": ",",
     "∶": ":",
+    "∠": r"\angle ",
     "∨": " or ",
     "∧": " and ",
     "…": "…",
@@ -101,7 +102,7 @@ _OPERATORS = {
 
 _COMMAND = re.compile(r"\\([A-Za-z]+)\s?")
 _STYLED = re.compile(
-    r"\\(?:text(?:bf|it|rm|sf|tt|normal|up|sc)?|math(?:rm|bf|it|sf|tt|normal)|operatorname\*?|mbox|hbox|bm|boldsymbol|emph|textcolor\{\w+\})"
+    r"\\(?:text(?:bf|it|rm|sf|tt|normal|up|sc)?|underline|math(?:rm|bf|it|sf|tt|normal)|operatorname\*?|mbox|hbox|bm|boldsymbol|emph|textcolor\{\w+\})"
     r"\s*\{([^{}]*)\}"
 )
 _PLAIN_CONTENT = re.compile(r"[^A-Za-z\u00c0-\uffff]*[A-Za-z]?[^A-Za-z\u00c0-\uffff]*|[0-9A-F]*\d[0-9A-F]*")
@@ -126,13 +127,17 @@ _REWRITES: list[tuple[re.Pattern[str], str]] = [
         (r"\\\$|\$(?=\d[\d,.]*$)", "¤"),
         (r"\$|\\[()]|(?<!\\)\\[\[\]]", ""),
         (r"\\%", "%"),
+        (r"\\#", ""),
+        (r"(?<![A-Za-z])US(?:D\s*¤?|\s*¤)\s*(?=[\d.])", "¤"),
     ]
 ]
 _LATE_REWRITES: list[tuple[re.Pattern[str], str]] = [
     (re.compile(pattern), replacement)
     for pattern, replacement in [
         (r"\^\s*\{?\s*\\circ\s*\}?|\\circ(?![A-Za-z])|\^\s*\{?\s*°\s*\}?", "°"),
+        (r"(?<=\d)\s*\^\s*\{?\s*o\s*\}?(?![A-Za-z])", "°"),
         (r"\^\s*\{\s*'\s*\}|\^\s*'", "'"),
+        (r"(?<=[\d})])\s*\\text\{\s*to\s*\}\s*(?=[\d\\])", ":"),  # 2 to 3
         (r"\\frac\s*\{\s*\\text\{([^{}]*)\}\s*\}\s*\{\s*(?:\\text\{)?([^{}]*?)\s*\}?\s*\}", r"\\text{\1/\2}"),  # \frac{km}{h}
         (r"<=", "≤"),
         (r">=", "≥"),
@@ -144,10 +149,16 @@ _LATE_REWRITES: list[tuple[re.Pattern[str], str]] = [
         (r"(?<![A-Za-z\\{])\s*\bor\b\s*(?![A-Za-z}])", "∨"),
         (r"(?<![\d.A-Za-z_])(\d+\.?\d*|\.\d+)[eE]([+-]?\d+)(?![\dA-Za-z])", r"\1*10^{\2}"),  # 4.5e33
         (r"(?<![\d.A-Za-z_])(\d+\.?\d*)\s*[xX]\s*10\s*\^", r"\1*10^"),  # 3 x 10^8
+        (r"\\text\{\s*(?:percent|per cent|percentage|pct)\s+([A-Za-z ]+)\}", r"%\\text{\1}"),
         (r"\\text\{\s*(?:percent|per cent|percentage|pct)\s*\}|(?<![A-Za-z])(?:percent|per cent|pct)(?![A-Za-z])", "%"),
         (r"\s+", " "),
     ]
 ]
+_REPEATING = re.compile(  # 0.1\overline{6}, 0.\dot{6}, 0.333...
+    r"(?<![\d.])(?P<whole>\d{0,20})\.(?P<fixed>\d{0,20}?)"
+    r"(?:\\(?:overline|bar|dot)\s*\{?(?P<period>\d{1,20})\}?(?:(?P<middle>\d{0,20})\\dot\s*\{?(?P<last>\d)\}?)?|(?P<digit>\d)(?P=digit){2,20}…)"
+)
+_TEXT_WITH_DIGITS = re.compile(r"\\text\{([^{}]*\d[^{}]*)\}")
 _THOUSANDS = re.compile(r"(?<![\w.,^])\d{1,3}(?:,\d{3})+(?!\d|,\d)")
 
 
@@ -164,6 +175,10 @@ def canonical(text: str) -> str:
     text = _infix_macros(text)
     for pattern, replacement in _LATE_REWRITES:
         text = pattern.sub(replacement, text)
+    if whole := _TEXT_WITH_DIGITS.fullmatch(text.strip()):  # \\text{7 days}
+        text = whole[1]
+    text = text.replace("∓", "±") if "±" not in text else text
+    text = _REPEATING.sub(_as_fraction, text)
     text = text.strip().rstrip(".,;:!").strip() if not text.endswith("!") else text.strip()
     return text
 
@@ -187,9 +202,17 @@ def _infix_macros(text: str) -> str:
     return text
 
 
+def _as_fraction(number: re.Match[str]) -> str:
+    """The repeating decimal as the fraction that it is."""
+    period = number["digit"] or number["period"] + (number["middle"] or "") + (number["last"] or "")
+    fixed, nines = (number["whole"] or "0") + number["fixed"], int("9" * len(period))
+    return f"\\frac{{{int(fixed) * nines + int(period)}}}{{{nines * 10 ** len(number['fixed'])}}}"
+
+
 def compact(text: str) -> str:
-    """Canonical text without spaces, for comparing spellings."""
-    return re.sub(r"\s+", "", text)
+    """Canonical text without spaces, for comparing spellings; one between digits stays, unless it sets thousands apart."""
+    text = re.sub(r"(?<![\d.,] )(?<![\d.,])\d{1,3}(?: \d{3})+(?! ?[\d])", lambda number: number[0].replace(" ", ""), text)
+    return re.sub(r"(?<!\d)\s+|\s+(?!\d)", "", text)
 
 
 def words(text: str) -> str:
@@ -200,7 +223,7 @@ def words(text: str) -> str:
 
 
 def _plain_characters(text: str) -> str:
-    text = "".join(unicodedata.normalize("NFKC", c) if "\uff00" <= c <= "\uffef" else c for c in text)
+    text = "".join(unicodedata.normalize("NFKC", c) if "\uff00" <= c <= "\uffef" or "\U0001d400" <= c <= "\U0001d7ff" else c for c in text)
     text = re.sub(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿⁱ]+", lambda run: "^{" + run[0].translate(_SUPERSCRIPT) + "}", text)
     text = re.sub(r"[₀₁₂₃₄₅₆₇₈₉]+", lambda run: "_{" + run[0].translate(_SUBSCRIPT) + "}", text)
     text = re.sub(r"√\s*(\d+(?:\.\d+)?|[A-Za-z])", r"\\sqrt{\1}", text).replace("√", r"\sqrt ")

@@ -57,7 +57,7 @@ _TABLE: dict[str, dict[str, str]] = {
 _KNOWN = {name: Unit(kind, Fraction(factor)) for kind, row in _TABLE.items() for factor, names in row.items() for name in names.split()} | {
     name: Unit(name) for name in "N W V A K F Hz Pa mol C T euro £ ¥ rupee yuan acre hectare radian".split()
 }
-_ALIASES = {"mph": "mile/hour", "kmph": "km/h", "kmh": "km/h", "kph": "km/h", "cc": "cm^3"}
+_ALIASES = {"rad": "radian", "mph": "mile/hour", "kmph": "km/h", "kmh": "km/h", "kph": "km/h", "cc": "cm^3"}
 _POWERS = {"square": 2, "sq": 2, "cubic": 3, "cu": 3, "squared": 2, "cubed": 3}
 _DENSE = re.compile(r"(?P<over>/|\bper\b)|(?P<times>\*|·)|(?P<name>[A-Za-z¢€£¥°]+)|\^\s*\{?(?P<power>-?\d)\}?|(?P<space>[\s.{}\\-]+)")
 
@@ -118,5 +118,5 @@ def _lookup(name: str) -> Unit | None:
     return next((_KNOWN[candidate] for candidate in candidates if candidate in _KNOWN), None)
 
 
-DEGREE = read_unit("°")
+DEGREE, RADIAN, CENT = read_unit("°"), read_unit("radian"), read_unit("cent")
 CURRENCY = {"¤": read_unit("dollar"), "€": read_unit("euro"), "£": read_unit("£"), "¥": read_unit("¥"), "¢": read_unit("cent")}

@@ -99,10 +99,10 @@ def _watch(process: subprocess.Popen[bytes], folder: str, limits: Limits) -> Out
     deadline = time.monotonic() + limits.seconds
     most = limits.output_kib * 2**10
     assert process.stdout and process.stderr
-    taken = {process.stdout: b"", process.stderr: b""}
+    taken: dict[object, bytes] = {process.stdout: b"", process.stderr: b""}
     end: Literal["exit", "timeout", "output", "signal"] = "exit"
     with selectors.DefaultSelector() as selector:
-        for pipe in taken:
+        for pipe in (process.stdout, process.stderr):
             selector.register(pipe, selectors.EVENT_READ)
         while selector.get_map():
             left = deadline - time.monotonic()
@@ -110,12 +110,11 @@ def _watch(process: subprocess.Popen[bytes], folder: str, limits: Limits) -> Out
                 end = "timeout" if left <= 0 else "output"
                 break
             for key, _ in selector.select(min(left, _LOOK_SECONDS)):
-                pipe = key.fileobj
                 piece = os.read(key.fd, 65536)
                 if piece:
-                    taken[pipe] = (taken[pipe] + piece)[-(most + 65536) :]  # type: ignore[index]
+                    taken[key.fileobj] = (taken[key.fileobj] + piece)[-(most + 65536) :]
                 else:
-                    selector.unregister(pipe)
+                    selector.unregister(key.fileobj)
     if end == "exit":  # it has closed its outputs; that it ends too is another matter
         try:
             process.wait(max(0.0, deadline - time.monotonic()))
