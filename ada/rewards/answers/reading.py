@@ -33,7 +33,6 @@ from ada.rewards.answers.spelling import joined_thousands, words
 
 _RELATIONS = "=≤≥<>≠≈∈"
 _SEPARATORS = ",;∧∨"
-_DECIMAL_COMMA = re.compile(r"(-?\d+),(\d{1,2}|\d{4,})")  # 3,14; of three digits it is a thousand
 _FRENCH_INTERVAL = re.compile(r"([\[\]])([^\[\](),∪]+,[^\[\](),∪]+)([\[\]])")
 _SIDES = 20
 _APPROXIMATION = 0.05  # how far, relatively, the two sides of ≈ may be apart
@@ -84,8 +83,6 @@ def read(text: str, lenient: bool) -> tuple[Answer, ...]:
         readings += _readable(variant, tight)
     if lenient:
         readings += quantity_in_letters(number)
-        if decimal := _DECIMAL_COMMA.fullmatch(text):
-            readings += _readable(f"{decimal[1]}.{decimal[2]}")
     if spoken:
         readings.append(spoken)
     return tuple(dict.fromkeys(readings))
