@@ -7,13 +7,16 @@ Where a method remembers something, `start` makes the thing that remembers, and 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 
 from ada.engine.fingerprint import Fingerprint
 from ada.engine.generation import Generation
 from ada.types import Attempt, Batch, Draw, Group, Outcome, PassRate, Pool, Prompt, Response
+
+if TYPE_CHECKING:
+    from ada.memory.model import ModelSize
 
 
 class Stateful(Protocol):
@@ -99,6 +102,9 @@ class EngineMethod(Method, Protocol):  # ada/engine/engines
     @property
     def max_concurrent(self) -> int:
         """Draws decoded together."""
+
+    def memory(self, size: ModelSize, longest: int, device_bytes: int, gpu: bool) -> dict[str, int]:
+        """Bytes it will hold on a rank's device, by part; `longest`: tokens of prompt and response."""
 
     def start(self, model_folder: str, generation: Generation, dtype: str, seed: int) -> Engine: ...
 

@@ -146,6 +146,7 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
     """
     from transformers import AutoTokenizer
 
+    from ada.memory.plan import planned, refuse_what_does_not_fit
     from ada.trainer.distributed import start_distributed
 
     with ExitStack() as closing:
@@ -154,6 +155,9 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
 
         ranks = Ranks()
         folder = str(model_folder(recipe.model.path, recipe.model.family))
+        memory = planned(recipe, Path(folder), ranks.world)
+        memory = dataclasses.replace(memory, available=min(ranks.gather(memory.available)))  # all ranks go on, or none
+        refuse_what_does_not_fit(recipe, memory)
         tokenizer = AutoTokenizer.from_pretrained(folder)
         problems = load_problems(recipe, tokenizer)  # before anything is written: a bad row leaves no run behind
         directory = _directory(recipe, name, ranks, closing)
@@ -164,7 +168,7 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
         closing.push(partial(_log_failure, ranks.rank))
         progress = open_progress(path.name, ranks.rank)
         closing.callback(progress.close)
-        for line in [*arithmetic(recipe, ranks.world), *problems.notes]:
+        for line in [*arithmetic(recipe, ranks.world), *memory.lines(), *problems.notes]:
             progress.note(line)
         log.info("\n".join(problems.notes) or "data       no repeated or overlong problem, none of an evaluation set")
 

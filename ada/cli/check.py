@@ -44,7 +44,10 @@ def _parts(recipe: Recipe, beside: Path, scratch: Path) -> list[str]:
     from ada.check.problems import first_rows, sums
 
     found = first_rows(recipe.data.train, GOLDS)
-    _say("model", _model(recipe))
+    folder = _model(recipe)
+    _say("model", f"not read: {recipe.model.path} is not on this machine" if folder is None else f"{folder} is a {recipe.model.family}")
+    if folder is not None:
+        _memory(recipe, folder)
     _say("data", f"not read: {found.not_read}" if found.not_read else f"{len(found.rows)} rows read from {_named(recipe)}")
     golds = found.rows or sums(4)
     try:
@@ -72,16 +75,32 @@ def _parts(recipe: Recipe, beside: Path, scratch: Path) -> list[str]:
     return _failed("two steps", outcome.faults)
 
 
-def _model(recipe: Recipe) -> str:
+def _model(recipe: Recipe) -> Path | None:
     from ada.model_folder import model_folder
 
     try:
-        folder = model_folder(recipe.model.path, recipe.model.family)
+        return model_folder(recipe.model.path, recipe.model.family)
     except FileNotFoundError:
-        return f"not read: {recipe.model.path} is not on this machine"
+        return None
     except ValueError as error:
         raise RecipeError(str(error)) from None
-    return f"{folder} is a {recipe.model.family}"
+
+
+def _memory(recipe: Recipe, folder: Path) -> None:
+    """What a rank would hold. Raises RecipeError where this machine's GPU has no room for it; a CPU may be here for the check alone."""
+    from ada.memory.plan import planned, refuse_what_does_not_fit
+    from ada.trainer.distributed import start_distributed
+
+    start_distributed()  # first: building a model already makes transformers ask DeepSpeed for its device
+    memory = planned(recipe, folder, int(os.environ.get("WORLD_SIZE", 1)))
+    for line in memory.lines():
+        _say(*line.split(maxsplit=1)) if line.startswith("memory") else _say("", line.strip())
+    try:
+        refuse_what_does_not_fit(recipe, memory)
+    except RecipeError as error:
+        if memory.gpu:
+            raise
+        _say("", f"This machine could not train it. {error}")
 
 
 def _named(recipe: Recipe) -> str:

@@ -93,8 +93,7 @@ class Actor:
             pooled = self._accumulate(batches, old_logprobs, loss)
         norm = self._step(rate, spoilt=not math.isfinite(pooled["loss"]))
         if not math.isfinite(norm):
-            found = "gradient" if math.isfinite(pooled["loss"]) else "loss"
-            return UpdateStats(tokens, sequences, rate, skipped=True, not_finite=found)
+            return UpdateStats(tokens, sequences, rate, skipped=True, not_finite="gradient" if math.isfinite(pooled["loss"]) else "loss")
         self.updates += 1
         known = ("loss", "entropy", "mismatch", "mismatch_max")
         return UpdateStats(

@@ -39,6 +39,7 @@ def test_a_sound_recipe_passes_within_two_minutes(recipe: str, tmp_path: Path) -
     assert f"{recipe} is sound" in done.stdout.splitlines()[-1]
     for line in ("weights moved", "sync verified", "metrics finite"):
         assert line in done.stdout
+    assert ("memory     GiB on each rank: " in done.stdout) == (recipe == "micro_seq_balance")  # the other's model is not here
     assert list(tmp_path.iterdir()) == []
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import torch
 from pydantic import Field
@@ -24,6 +24,9 @@ from ada.engine.generation import Generation, invert_cdf, processed_logprobs
 from ada.engine.isolation import own_random_state
 from ada.types import Draw
 
+if TYPE_CHECKING:
+    from ada.memory.model import ModelSize
+
 ROWS = 64
 
 
@@ -31,6 +34,12 @@ ROWS = 64
 class Transformers:
     name: Literal["transformers"] = "transformers"
     max_concurrent: Annotated[int, Field(gt=0, description="draws decoded together; more wait their turn")] = 128
+
+    def memory(self, size: ModelSize, longest: int, device_bytes: int, gpu: bool) -> dict[str, int]:
+        """Its own copy of the weights; keys, values and next logits of every slot at full length."""
+        slots = -(-self.max_concurrent // ROWS) * ROWS
+        cache = slots * (longest * size.kv_numbers * size.parameter_bytes + 4 * size.vocabulary)
+        return {"engine": size.parameters * size.parameter_bytes, "KV cache": cache}
 
     def start(self, model_folder: str, generation: Generation, dtype: str, seed: int) -> TransformersEngine:
         """`seed` is not used: every draw has its own."""

@@ -24,6 +24,8 @@ from ada.types import Draw
 if TYPE_CHECKING:
     from vllm import LLMEngine, SamplingParams
 
+    from ada.memory.model import ModelSize
+
 
 @config
 class VLLM:
@@ -33,6 +35,12 @@ class VLLM:
     cpu_kv_cache_gib: Annotated[float, Field(gt=0, description="GiB of KV cache where there is no GPU")] = 1.0
     enforce_eager: Annotated[bool | None, Field(description="true: compile nothing; null: so on a CPU only")] = None
     max_batched_tokens: Annotated[int | None, Field(gt=0, description="tokens in one forward pass; null leaves it to vLLM")] = None
+
+    def memory(self, size: ModelSize, longest: int, device_bytes: int, gpu: bool) -> dict[str, int]:
+        """On a GPU vLLM takes its whole share, KV cache included; on a CPU its own copy of the weights and the cache it is given."""
+        if gpu:
+            return {"engine": int(self.gpu_memory_utilization * device_bytes)}
+        return {"engine": size.parameters * size.parameter_bytes, "KV cache": int(self.cpu_kv_cache_gib * 2**30)}
 
     def start(self, model_folder: str, generation: Generation, dtype: str, seed: int) -> VLLMEngine:
         """Needs torch.distributed to be initialised, and all ranks to call it together."""
