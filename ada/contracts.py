@@ -7,7 +7,7 @@ Where a method remembers something, `start` makes the thing that remembers, and 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import torch
 
@@ -57,6 +57,11 @@ class Grouping(Method, Protocol):  # ada/sampling/groups: the pool's attempts th
 
 class Advantage(Method, Protocol):  # ada/trainer/advantages
     def advantages(self, group: Group) -> list[float]: ...
+
+
+@runtime_checkable
+class EntropyGuided(Advantage, Protocol):  # an advantage that the tokens of some groups share by their entropy
+    def by_entropy(self, group: Group) -> bool: ...
 
 
 class Objective(Method, Protocol):  # ada/trainer/objectives: J = E f(p); the weight f'(p) of a prompt's gradient

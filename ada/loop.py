@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 
 from ada.evaluation.evaluator import evaluate
 from ada.observability.metrics import sampling_metrics, signal_metrics, training_metrics
+from ada.observability.remarks import remarks
 from ada.run import Run
 from ada.sampling.grouping import group_of
 from ada.sampling.seeds import seed_of
 from ada.trainer.credit import to_sequences
+from ada.trainer.ledger import ledger
 from ada.types import Pool
 from ada.types import Sequence as TokenSequence
+
+log = logging.getLogger(__name__)
 
 
 def train(run: Run) -> None:
@@ -51,7 +56,11 @@ def update(run: Run, step: int, pools: list[Pool]) -> dict[str, float | None]:
     batches = [run.pack(share) for share in shares(sequences, recipe.batch.updates_per_step) if share]
     old = [None, *(run.actor.old_logprobs(later) for later in batches[1:])]  # the first pass of the first update gives its own
     stats = [run.actor.update(now, before, recipe.loss) for now, before in zip(batches, old, strict=False)]
-    return signal_metrics(len(groups), sequences) | training_metrics(stats, time.perf_counter() - started)
+    entry = ledger(pools, groups, sequences, trained=sum(update.sequences for update in stats))
+    for remark in remarks(recipe, step, pools, sequences) if run.ranks.first else ():
+        log.warning("%s", remark)
+    seconds = time.perf_counter() - started
+    return signal_metrics(recipe.batch.prompts_per_step, sequences) | entry.metrics() | training_metrics(stats, seconds)
 
 
 def shares(sequences: Sequence[TokenSequence], updates: int) -> list[list[TokenSequence]]:

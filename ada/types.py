@@ -135,13 +135,14 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """One prompt and response as the actor reads it. The advantage is the response's, shared by its tokens."""
+    """One prompt and response as the actor reads it. The advantage is the response's, shared by its tokens unless `by_entropy`."""
 
     prompt_ids: tuple[int, ...]
     response_ids: tuple[int, ...]
     sampler_logprobs: tuple[float, ...]  # one per response id
     advantage: float
     group: int  # index of its group in the step
+    by_entropy: bool = False  # each token's share of the advantage is set by its entropy (ada/trainer/entropy_guidance.py)
 
     def __len__(self) -> int:
         return len(self.prompt_ids) + len(self.response_ids)
@@ -156,6 +157,7 @@ class Batch:
     mask_RL: torch.Tensor  # bool, True at response tokens
     sampler_logprobs_RL: torch.Tensor  # float32, 0 outside the mask
     advantages_RL: torch.Tensor  # float32, 0 outside the mask
+    by_entropy_RL: torch.Tensor  # bool, True at response tokens of sequences marked so
     sequence_RL: torch.Tensor  # int64, index into the update's sequences; -1 at padding
     update_tokens: int  # response tokens of the whole update, over all micro-batches and ranks: the token-mean's denominator
     update_sequences: int  # sequences of the whole update, likewise

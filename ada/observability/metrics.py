@@ -28,6 +28,7 @@ def sampling_metrics(pools: Sequence[Pool], cost: Cost, first_n: int | None) -> 
         "reward/errors": failures.total(),
         "reward/unknown_fraction": _mean([attempt.failure is not None for attempt in attempts]),
         **_parts(attempts),
+        "sampling/prompts": len(pools),
         "sampling/responses": len(attempts),
         "sampling/responses_per_prompt": len(attempts) / len(pools),
         "sampling/rounds": _mean([pool.rounds for pool in pools]),
@@ -50,9 +51,12 @@ def _parts(attempts: Sequence[Attempt]) -> Metrics:
 
 
 def signal_metrics(groups: int, sequences: Sequence[TokenSequence]) -> Metrics:
-    """`groups`: prompts of the step. A prompt gives no gradient where none of its trained responses has any credit."""
+    """`groups`: B, those that a step asks for. A prompt gives no gradient where none of its trained responses has any credit.
+
+    So DAPO, which opens more prompts than B, has 0 unless its cap left it short: what it opened in vain shows in sampling/prompts.
+    """
     informative = {sequence.group for sequence in sequences if sequence.advantage}
-    return {"signal/zero_gradient_fraction": 1 - len(informative) / groups}
+    return {"signal/zero_gradient_fraction": max(0.0, 1 - len(informative) / groups)}
 
 
 def training_metrics(updates: Sequence[UpdateStats], seconds: float) -> Metrics:

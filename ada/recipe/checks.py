@@ -14,10 +14,13 @@ from ada.sampling.schedules.est import Est
 from ada.sampling.schedules.uniform import Uniform
 from ada.trainer.advantages.maxrl import MaxRL
 from ada.trainer.advantages.ngrpo import NGRPO
+from ada.trainer.advantages.rlzvp import RLZVP
+from ada.trainer.advantages.signed import Signed
 from ada.trainer.losses.raft import RAFT
 from ada.trainer.objectives.linear import Linear
 
 if TYPE_CHECKING:
+    from ada.contracts import Advantage
     from ada.recipe.schema import Recipe
 
 
@@ -78,7 +81,7 @@ def _groups(recipe: Recipe) -> Iterator[Complaint]:
 def _credit(recipe: Recipe) -> Iterator[Complaint]:
     """Advantages that are always 0, weights that come twice, and keys that would do nothing."""
     group, advantage, objective, size = recipe.sampling.group, recipe.advantage, recipe.objective, recipe.batch.responses_per_group
-    from_group = isinstance(advantage, NGRPO) or getattr(advantage, "baseline", None) in ("group", "leave_one_out")
+    from_group = isinstance(advantage, NGRPO) or _baseline(advantage) in ("group", "leave_one_out")
     if isinstance(recipe.loss, RAFT):
         if not isinstance(group, Positives):
             yield Complaint(
@@ -89,6 +92,12 @@ def _credit(recipe: Recipe) -> Iterator[Complaint]:
             yield Complaint(
                 "objective", "RAFT reads neither advantages nor their weights, so this would do nothing; use objective `linear`"
             )
+        if not isinstance(advantage, Signed):
+            yield Complaint(
+                "advantage", "RAFT reads no advantage, but what counts as a gradient does: use `signed`, which is 1 for each right answer"
+            )
+        if getattr(group, "importance", False):
+            yield Complaint("sampling.group", "RAFT reads no weights: importance would do nothing; leave it out, or use loss `reinforce`")
     elif isinstance(group, Positives) and from_group:
         yield Complaint(
             "advantage",
@@ -108,24 +117,49 @@ def _credit(recipe: Recipe) -> Iterator[Complaint]:
         yield Complaint(
             "advantage.baseline", "a balanced group's mean says nothing about the pass rate that MaxRL divides by; use baseline `pool`"
         )
+    if isinstance(advantage, NGRPO | RLZVP):
+        yield from _zero_variance_learner(recipe)
+
+
+def _zero_variance_learner(recipe: Recipe) -> Iterator[Complaint]:
+    """Advantages made for prompts whose answers are all alike."""
+    name = recipe.advantage.name
+    if not isinstance(recipe.objective, Linear):
+        yield Complaint(
+            "objective", f"advantage `{name}` learns from prompts never right, where f'(0) would be the floor's; use objective `linear`"
+        )
+    if recipe.trainer.zero_variance == "reject":
+        yield Complaint(
+            "trainer.zero_variance",
+            f"advantage `{name}` learns from prompts whose answers are all alike, which this leaves out; set keep",
+        )
+    if isinstance(recipe.sampling.schedule, Dapo):
+        yield Complaint(
+            "advantage", f"`{name}` learns from prompts whose answers are all alike, and schedule `dapo` replaces them; use one of the two"
+        )
+
+
+def _baseline(advantage: Advantage) -> str | None:
+    return getattr(getattr(advantage, "otherwise", advantage), "baseline", None)
 
 
 def _refills(recipe: Recipe) -> Iterator[Complaint]:
     if not isinstance(recipe.sampling.schedule, Dapo):
         return
-    if isinstance(recipe.advantage, NGRPO):
-        yield Complaint(
-            "advantage", "NGRPO learns from prompts whose answers are all wrong, and schedule `dapo` replaces them; use one of the two"
-        )
     if recipe.trainer.zero_variance == "keep":
         yield Complaint(
             "trainer.zero_variance",
             "schedule `dapo` replaces prompts without a gradient; their tokens must not count in the update: set drop",
         )
+    if recipe.trainer.zero_variance == "drop" and (isinstance(recipe.advantage, Signed) or _baseline(recipe.advantage) == "belief"):
+        yield Complaint(
+            "trainer.zero_variance",
+            "what schedule `dapo` replaces has credit under this advantage all the same, and would stay: set reject",
+        )
 
 
 def _beliefs(recipe: Recipe) -> Iterator[Complaint]:
-    needed = isinstance(recipe.sampling.schedule, Est) or getattr(recipe.advantage, "baseline", None) == "belief"
+    needed = isinstance(recipe.sampling.schedule, Est) or _baseline(recipe.advantage) == "belief"
     if needed and recipe.sampling.passrate is None:
         who = "schedule `est`" if isinstance(recipe.sampling.schedule, Est) else "baseline `belief`"
         yield Complaint("sampling.passrate", f"{who} needs a belief about pass rates; set sampling.passrate=ema")

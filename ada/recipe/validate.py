@@ -28,7 +28,7 @@ def read_recipe(name: str, overrides: list[str] | None = None) -> tuple[str, Rec
 
 
 def validate(loaded: Loaded) -> Recipe:
-    complaints = [_unknown(loaded, path, known) for path, known in _unknown_keys(Recipe, loaded.values, ())]
+    complaints = [_unknown(loaded, path, section) for path, section in _unknown_keys(Recipe, loaded.values, ())]
     if complaints:
         raise RecipeError("\n".join(complaints))
     try:
@@ -52,15 +52,16 @@ def dump(recipe: Recipe) -> str:
     return yaml.safe_dump(dataclasses.asdict(recipe), sort_keys=False, allow_unicode=True)
 
 
-def _unknown_keys(cls: type, values: Any, path: Path) -> list[tuple[Path, list[str]]]:
+def _unknown_keys(cls: type, values: Any, path: Path) -> list[tuple[Path, type]]:
+    """Where they are, and the section that does not know them."""
     if not isinstance(values, dict):
         return []
     hints = get_type_hints(cls, include_extras=True)
     known = [f.name for f in dataclasses.fields(cls)]
-    found: list[tuple[Path, list[str]]] = []
+    found: list[tuple[Path, type]] = []
     for key, value in values.items():
         if key not in known:
-            found.append(((*path, key), known))
+            found.append(((*path, key), cls))
             continue
         by_key = get_origin(_bare(hints[key])) is dict and isinstance(value, dict)
         for inner, where in [(v, (*path, key, k)) for k, v in value.items()] if by_key else [(value, (*path, key))]:
@@ -93,7 +94,11 @@ def _bare(hint: Any) -> Any:
     return hint
 
 
-def _unknown(loaded: Loaded, path: Path, known: list[str]) -> str:
+def _unknown(loaded: Loaded, path: Path, section: type) -> str:
+    """A method may name, in `refuses`, keys of its kin that make no sense for it, with the reason."""
+    if reason := getattr(section, "refuses", {}).get(path[-1]):
+        return _told(loaded, path, f"{reason}; leave the key out")
+    known = [f.name for f in dataclasses.fields(section)]
     elsewhere = {key.rpartition(".")[2]: key for key in _keys(Recipe)}
     near = get_close_matches(path[-1], known, n=1, cutoff=0.5)
     near = near or [elsewhere[name] for name in get_close_matches(path[-1], elsewhere, n=1, cutoff=0.7)]

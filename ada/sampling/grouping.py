@@ -25,9 +25,10 @@ def by_draw(attempts: Iterable[Attempt]) -> list[Attempt]:
     return sorted(attempts, key=lambda a: a.response.draw)
 
 
-def needed_size(size: int | None, grouping: str) -> int:
-    if size is None or size < 1:
-        raise ValueError(f"grouping `{grouping}` needs a group size of at least 1, found {size}: give one, or use grouping `all`")
+def needed_size(size: int | None, grouping: str, at_least: int = 1) -> int:
+    """`at_least` 2: for a group whose weights bring back the pool's shares, and which must therefore have both sides."""
+    if size is None or size < at_least:
+        raise ValueError(f"grouping `{grouping}` needs a group size of at least {at_least}, found {size}: give one, or use grouping `all`")
     return size
 
 

@@ -21,6 +21,7 @@ from ada.trainer import export, full_state
 from ada.trainer.batching import pack, to_batch
 from ada.trainer.config import TrainerConfig, learning_rate
 from ada.trainer.deepspeed_config import deepspeed_config, sharded_linear
+from ada.trainer.entropy_guidance import guided
 from ada.trainer.packed import masked
 from ada.trainer.policy import load_policy
 from ada.trainer.reference import Reference
@@ -181,6 +182,7 @@ class Actor:
         """The micro-batch's share of the update's loss: policy loss, corrected, minus entropy bonus, plus the pull to the reference."""
         trainer = self.trainer
         logprobs, entropy = self._forward(batch, self.temperature, entropy_gradient=trainer.entropy_coefficient > 0)
+        batch = guided(batch, entropy)
         if old is None:
             old = logprobs.detach() if trainer.old_logprobs == "recomputed" else batch.sampler_logprobs_RL
         per_token, diagnostics = loss.per_token(logprobs, old, batch)

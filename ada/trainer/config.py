@@ -40,7 +40,11 @@ class TrainerConfig:
         Aggregation, one_of("ada.trainer.aggregation"), Field(description="how losses of tokens become the loss of an update")
     ] = TokenMean()
     zero_variance: Annotated[
-        Literal["keep", "drop"], Field(description="groups without any credit: count among the update's tokens, or are left out of it")
+        Literal["keep", "drop", "reject"],
+        Field(
+            description="keep: groups without any credit count among the update's tokens; drop: they are left out; "
+            "reject: whatever is all right or all wrong is, credit or not"
+        ),
     ] = "keep"
     truncated: Annotated[
         Literal["keep", "drop"],

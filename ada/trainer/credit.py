@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence as Many
 from typing import Literal
 
-from ada.contracts import Advantage, Objective
+from ada.contracts import Advantage, EntropyGuided, Objective
 from ada.types import Group, Sequence
+
+ZeroVariance = Literal["keep", "drop", "reject"]
 
 
 def credit(group: Group, advantage: Advantage, objective: Objective) -> list[float]:
@@ -21,19 +23,24 @@ def to_sequences(
     groups: Many[Group],
     advantage: Advantage,
     objective: Objective,
-    zero_variance: Literal["keep", "drop"],
+    zero_variance: ZeroVariance,
     truncated: Literal["keep", "drop"] = "keep",
 ) -> list[Sequence]:
     """The update's sequences, group by group. `drop` leaves out the groups in which no response has any credit (zero_variance), and the
-    responses that were cut off (truncated: DAPO's over-long filtering, arXiv 2503.14476, sec. 3.4); the others' credit stays the same."""
+    responses that were cut off (truncated: DAPO's over-long filtering, arXiv 2503.14476, sec. 3.4); the others' credit stays the same.
+    `reject` leaves out the groups whose pool is all right or all wrong (Reinforce-Rej, arXiv 2504.11343).
+
+    None at all where no response has any credit: an entropy bonus alone must not move the policy.
+    """
     sequences = []
     for index, group in enumerate(groups):
         credits = credit(group, advantage, objective)
-        if zero_variance == "drop" and not any(credits):
+        if zero_variance == "reject" and group.pass_rate in (0.0, 1.0) or zero_variance == "drop" and not any(credits):
             continue
+        by_entropy = isinstance(advantage, EntropyGuided) and advantage.by_entropy(group)
         for attempt, value in zip(group.attempts, credits, strict=True):
             response = attempt.response
             if truncated == "drop" and response.finish_reason == "length":
                 continue
-            sequences.append(Sequence(group.prompt.token_ids, response.token_ids, response.logprobs, value, index))
-    return sequences
+            sequences.append(Sequence(group.prompt.token_ids, response.token_ids, response.logprobs, value, index, by_entropy))
+    return sequences if any(sequence.advantage for sequence in sequences) else []

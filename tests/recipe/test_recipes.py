@@ -174,6 +174,10 @@ def test_wrong_values_name_key_value_and_what_is_allowed(override, message):
         (["sampling.schedule={name: uniform, draws: 2}"], "more than schedule.draws = 2"),
         (["batch.responses_per_group=34"], "more than schedule.max_draws = 32"),
         (["loss=raft"], "group `balanced` has wrong answers too"),
+        (["loss=raft", "sampling.group=positives"], "use `signed`, which is 1 for each right answer"),
+        (["loss=raft", "sampling.group={name: positives, importance: true}", "advantage=signed"], "importance would do nothing"),
+        (["sampling.group={name: random, importance: true}"], "a random part of the pool is unbiased as it is"),
+        (["sampling.group={name: all, importance: true}", "batch.responses_per_group=null"], "there is nothing to bring back"),
         (["loss=raft", "sampling.group=positives", "objective=log"], "RAFT reads neither advantages nor their weights"),
         (["sampling.group=positives", "advantage.baseline=leave_one_out"], "right answers compared with each other have no advantage"),
         (["sampling.group=positives", "advantage=ngrpo"], "right answers compared with each other have no advantage"),
@@ -182,6 +186,11 @@ def test_wrong_values_name_key_value_and_what_is_allowed(override, message):
         (["advantage={name: maxrl, baseline: group}"], "a balanced group's mean says nothing about the pass rate"),
         ([DAPO], "schedule `dapo` replaces prompts without a gradient"),
         ([DAPO, "trainer.zero_variance=drop", "advantage=ngrpo"], "schedule `dapo` replaces them; use one of the two"),
+        ([DAPO, "trainer.zero_variance=drop", "advantage=rlzvp"], "schedule `dapo` replaces them; use one of the two"),
+        ([DAPO, "trainer.zero_variance=drop", "advantage=signed"], "would stay: set reject"),
+        (["advantage=rlzvp", "trainer.zero_variance=reject"], "which this leaves out; set keep"),
+        (["advantage=rlzvp", "objective=log"], "where f'(0) would be the floor's"),
+        (["advantage={name: rlzvp, otherwise: {baseline: belief}}"], "baseline `belief` needs a belief"),
         (["sampling.schedule={name: est}"], "schedule `est` needs a belief"),
         (["sampling.passrate=ema"], "nothing in this recipe reads the belief"),
         (["generation.top_p=0.9"], "a truncated law would bias every ratio"),
@@ -202,7 +211,11 @@ def test_combinations_that_make_sense_are_not():
     assert read("sampling.schedule={name: uniform, draws: 8}", "sampling.group=all", "batch.responses_per_group=null")
     assert read("sampling.schedule={name: est}", "sampling.passrate=ema")
     assert read("advantage=maxrl") and read("advantage={name: maxrl, baseline: group}", "sampling.group=random") and read("advantage=ngrpo")
-    assert read("sampling.group=positives") and read("sampling.group=positives", "loss=raft", "advantage.baseline=group")
+    assert read("sampling.group=positives") and read("sampling.group=positives", "loss=raft", "advantage=signed")
+    for group in ("balanced", "max_variance", "positives"):
+        assert read(f"sampling.group={{name: {group}, importance: true}}").sampling.group.importance
+    assert read("advantage=rlzvp") and read("advantage=signed", "trainer.zero_variance=reject")
+    assert read(DAPO, "advantage=signed", "trainer.zero_variance=reject")
     for selection in ("mopps", "greso", "curriculum"):
         assert read(f"data.selection={selection}").data.selection.name == selection
     assert read("data.prompt={style: chat, system: hello}").data.prompt.system == "hello"

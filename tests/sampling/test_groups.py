@@ -96,14 +96,15 @@ def test_max_variance_is_the_best_of_all_subsets():
             assert len(chosen) == size and np.var([a.reward for a in chosen]) == pytest.approx(best)
 
 
+@pytest.mark.parametrize("grouping", [Balanced, MaxVariance])
 @pytest.mark.parametrize(("drawn", "size"), [("RRWWWWWWWW", 4), ("RRRRRRRRRW", 4), ("RRRRRWFWWW", 3)])
-def test_importance_makes_the_group_unbiased_for_the_pool(drawn, size):
+def test_importance_makes_the_group_unbiased_for_the_pool(drawn, size, grouping):
     def gradient(a):
         return (1.0 if a.right else -0.3) * (1 + a.response.draw)  # any numbers that differ within a side
 
     full = pool(drawn)
     target = np.mean([gradient(a) for a in full.attempts if a.failure is None])
-    groups = [group_of(full, Balanced(importance=True), size, seed) for seed in range(4000)]
+    groups = [group_of(full, grouping(importance=True), size, seed) for seed in range(4000)]
     weighted = [np.mean([w * gradient(a) for w, a in zip(g.weights, g.attempts, strict=True)]) for g in groups]
     plain = [np.mean([gradient(a) for a in g.attempts]) for g in groups]
     assert abs(np.mean(weighted) - target) < 4 * np.std(weighted) / np.sqrt(4000)
@@ -116,3 +117,9 @@ def test_a_missing_size_is_refused(grouping):
         grouping.choose(pool("RW"), None, seed=0)
     with pytest.raises(ValueError, match="group size of at least 2"):
         Balanced(importance=True).choose(pool("RW"), 1, seed=0)
+
+
+def test_weighted_positives_are_what_the_right_answers_contribute():
+    """Of 2 right and 6 wrong: with weight 1/4 the mean over the right ones is the sum over them divided by all 8."""
+    group = group_of(pool("RWWWRWWW"), Positives(importance=True), None, seed=0)
+    assert (verdicts(group.attempts), group.weights) == ("RR", (0.25, 0.25))

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import pytest
+import torch
 
+from ada.sampling.grouping import group_of
+from ada.sampling.groups.balanced import Balanced
 from ada.trainer.advantages.centred import Centred
 from ada.trainer.advantages.maxrl import MaxRL
 from ada.trainer.advantages.ngrpo import NGRPO
+from ada.trainer.advantages.rlzvp import RLZVP
+from ada.trainer.advantages.signed import Signed
+from ada.trainer.batching import pack
 from ada.trainer.credit import credit, to_sequences
+from ada.trainer.entropy_guidance import guided
+from ada.trainer.ledger import Ledger, ledger
 from ada.trainer.objectives.linear import Linear
 from ada.trainer.objectives.log import Log
 from ada.trainer.objectives.power import Power
-from ada.types import Attempt, Group, PassRate, Prompt, Response
+from ada.types import Attempt, Group, PassRate, Prompt, Response, Sequence
+from tests.sampling.pools import pool
 
 
 def group(rewards, pass_rate=0.25, mean_reward=None, weights=None, belief=None, name="p") -> Group:
@@ -40,6 +50,9 @@ def group(rewards, pass_rate=0.25, mean_reward=None, weights=None, belief=None, 
         (NGRPO(), [1, 0, 0, 0, 0, 0, 0, 0], [7 / 9 / (7 / 36) ** 0.5, *[-2 / 9 / (7 / 36) ** 0.5] * 7]),  # the paper's 1.76 and -0.50
         (NGRPO(), [0, 0, 0], [-0.5, -0.5, -0.5]),  # with the virtual 1: mean 1/4, std 1/2
         (NGRPO(), [0], [-(0.5**0.5)]),
+        (Signed(), [1, 0, 0], [1, -1, -1]),
+        (RLZVP(), [1, 0, 0, 0], [1.5, -0.5, -0.5, -0.5]),  # both outcomes: GRPO's
+        (RLZVP(otherwise=Centred()), [0, 0], [-0.125, -0.125]),  # the pool has both outcomes, though the group has not
         (NGRPO(max_reward=2.0), [0, 0, 0], [-0.5, -0.5, -0.5]),
     ],
 )
@@ -123,6 +136,57 @@ def test_sequences_carry_their_group_and_zero_variance_groups_are_kept_or_droppe
     assert [(s.group, s.advantage) for s in kept] == [(0, 0), (0, 0), (1, 0.75), (1, -0.25)]
     assert dropped == kept[2:]
     assert to_sequences([group([0, 0], pass_rate=0.0)], NGRPO(), Linear(), "drop")[0].advantage < 0  # all wrong, and yet a signal
+    assert [s.group for s in to_sequences(groups, Signed(), Linear(), "drop")] == [0, 0, 1, 1]
+    assert [s.group for s in to_sequences(groups, Signed(), Linear(), "reject")] == [1, 1]  # Reinforce-Rej
     assert kept[1].prompt_ids == (1, 2)
     assert kept[1].response_ids == (7, 1)
     assert kept[1].sampler_logprobs == (-0.5, -0.25)
+
+
+@pytest.mark.parametrize("zero_variance", ["keep", "drop", "reject"])
+def test_a_step_without_credit_has_no_sequences_A06(zero_variance):
+    groups = [group([1, 1], pass_rate=1.0), group([0, 0], pass_rate=0.0), group([], pass_rate=math.nan)]
+    assert to_sequences(groups, Centred(), Linear(), zero_variance) == []
+
+
+def test_rlzvp_marks_what_its_tokens_share_by_entropy():
+    groups = [group([1, 1], pass_rate=1.0), group([0, 0], pass_rate=0.0), group([1, 0])]
+    found = to_sequences(groups, RLZVP(alpha=0.2), Linear(), "drop")
+    assert [(s.group, s.advantage, s.by_entropy) for s in found[:4]] == [(0, 0.2, True)] * 2 + [(1, -0.2, True)] * 2
+    assert not any(s.by_entropy for s in found[4:]) and len(found) == 6
+
+
+def test_tokens_share_by_entropy():
+    """Two packed responses, of 3 and 2 tokens: all right, alpha H; all wrong, -alpha (max H - H), each within its own response."""
+    items = [Sequence((1,), (2, 3, 4), (0.0,) * 3, 0.1, 0, True), Sequence((1,), (2, 3), (0.0,) * 2, -0.1, 1, True)]
+    items.append(Sequence((1,), (2,), (0.0,), 0.7, 2))
+    (batch,) = pack(items, 0, 1, 100, 100)
+    entropy = torch.full(batch.mask_RL.shape, 9.0).masked_scatter(batch.mask_RL, torch.tensor([1.0, 0.5, 2.0, 0.25, 1.5, 3.0]))
+    after = guided(batch, entropy)
+    assert after.advantages_RL[batch.mask_RL].tolist() == pytest.approx([0.1, 0.05, 0.2, -0.125, 0.0, 0.7])
+    assert not after.advantages_RL[~batch.mask_RL].any()
+    plain = pack(items[2:], 0, 1, 100, 100)[0]
+    assert guided(plain, torch.ones(plain.mask_RL.shape)) is plain
+
+
+class TestLedger:
+    POOLS = [pool("RRWF", id="a"), pool("WWWWF", id="b"), pool("RWW", id="c")]
+
+    def groups(self):
+        return [group_of(p, Balanced(), 2, seed=0) for p in self.POOLS]
+
+    @pytest.mark.parametrize(("zero_variance", "trained", "dropped"), [("keep", 6, 0), ("drop", 4, 2)])
+    def test_every_draw_is_in_one_place_A05(self, zero_variance, trained, dropped):
+        groups = self.groups()
+        sequences = to_sequences(groups, Centred(), Linear(), zero_variance)
+        entry = ledger(self.POOLS, groups, sequences, trained)
+        assert entry == Ledger(drawn=12, trained=trained, set_aside=4, dropped=dropped, failed=2)
+
+    def test_a_lost_or_doubled_draw_ends_the_run_A05(self):
+        groups = self.groups()
+        sequences = to_sequences(groups, Centred(), Linear(), "keep")
+        with pytest.raises(RuntimeError, match="lost or counted twice.*drawn=12, trained=5"):
+            ledger(self.POOLS, groups, sequences, len(sequences) - 1)
+        groups[0] = dataclasses.replace(groups[0], attempts=groups[0].attempts[:1] * 2)
+        with pytest.raises(RuntimeError, match="lost or counted twice"):
+            ledger(self.POOLS, groups, to_sequences(groups, Centred(), Linear(), "keep"), 6)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ada.config import config
 from ada.sampling.grouping import judged
@@ -11,6 +11,8 @@ from ada.types import Attempt, Pool
 
 @config
 class All:
+    refuses: ClassVar = {"importance": "the whole pool is trained on, in its own shares: there is nothing to bring back"}
+
     name: Literal["all"] = "all"
 
     def choose(self, pool: Pool, size: int | None, seed: int) -> list[Attempt]:

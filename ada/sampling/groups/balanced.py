@@ -24,11 +24,7 @@ class Balanced:
 
     def choose(self, pool: Pool, size: int | None, seed: int) -> list[Attempt]:
         """`size // 2` right attempts and the rest wrong, a shortage filled from the other side. Fewer than `size` verdicts: all of them."""
-        size = needed_size(size, self.name)
-        if self.importance and size < 2:
-            raise ValueError(
-                f"grouping `balanced` with importance needs a group size of at least 2, found {size}: one side would never be seen"
-            )
+        size = needed_size(size, self.name, at_least=2 if self.importance else 1)
         right = [a for a in shuffled(pool, seed) if a.right]
         wrong = [a for a in shuffled(pool, seed) if a.wrong]
         rights = min(len(right), max(size // 2, size - len(wrong)))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import Field
 
 from ada.config import config
 from ada.sampling.grouping import by_draw, needed_size, shuffled
@@ -14,13 +15,20 @@ from ada.types import Attempt, Pool
 @config
 class MaxVariance:
     name: Literal["max_variance"] = "max_variance"
+    importance: Annotated[
+        bool,
+        Field(
+            description="weight right and wrong attempts back to the pool's shares; for rewards of 0 and 1 the group's gradient is then "
+            "unbiased for the pool's. Off, as published"
+        ),
+    ] = False
 
     def choose(self, pool: Pool, size: int | None, seed: int) -> list[Attempt]:
         """Some lowest and some highest rewards, `size` in all, as the paper's theorem 1 says the best choice is; ties by the seed.
 
         For rewards of 0 and 1 it is the balanced split. Fewer than `size` verdicts: all of them.
         """
-        size = needed_size(size, self.name)
+        size = needed_size(size, self.name, at_least=2 if self.importance else 1)
         ranked = sorted(shuffled(pool, seed), key=lambda a: a.reward)
         if len(ranked) <= size:
             return by_draw(ranked)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from ada.config import config
 from ada.sampling.grouping import by_draw, shuffled
@@ -12,6 +14,13 @@ from ada.types import Attempt, Pool
 @config
 class Positives:
     name: Literal["positives"] = "positives"
+    importance: Annotated[
+        bool,
+        Field(
+            description="weight them by their share of the pool: the group's gradient is then, given the pool, unbiased for what its right "
+            "answers contribute; off, as in RAFT, a prompt seldom right weighs as much as one often right"
+        ),
+    ] = False
 
     def choose(self, pool: Pool, size: int | None, seed: int) -> list[Attempt]:
         """Every right attempt, or `size` of them. Empty where none is right."""

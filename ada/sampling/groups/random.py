@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ada.config import config
 from ada.sampling.grouping import by_draw, needed_size, shuffled
@@ -11,6 +11,8 @@ from ada.types import Attempt, Pool
 
 @config
 class Random:
+    refuses: ClassVar = {"importance": "a random part of the pool is unbiased as it is; weights would bias it where a side is missing"}
+
     name: Literal["random"] = "random"
 
     def choose(self, pool: Pool, size: int | None, seed: int) -> list[Attempt]:
