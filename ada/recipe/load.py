@@ -1,7 +1,8 @@
 """From a recipe's YAML to a dictionary, with the place each value came from.
 
-`extends: NAME` takes another recipe as the base. Sections are merged key by key; where the child names another method
-(`schedule: {name: uniform, ...}` over `seq`), its section replaces the parent's, so no key of the old method stays behind.
+`extends: NAME` takes another recipe as the base, `extends: [NAME, NAME]` several, each laid over those before it. Sections are merged
+key by key; where what is laid over names another method (`schedule: {name: uniform, ...}` over `seq`), its section replaces the old one,
+so no key of the old method stays behind.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ def find_recipe(name: str, beside: Path | None = None) -> Path:
 def load(name: str, overrides: list[str]) -> Loaded:
     """Reads recipe `name` (a name in recipes/ or a path), what it extends, and `key=value` overrides, in this order."""
     path = find_recipe(name)
-    values, origins = _with_parents(path, ())
+    values: dict[str, Any] = {}
+    origins: Origins = {}
+    _lay_over(values, path, origins, ())
     for override in overrides:
         _merge(values, _parse_override(override), COMMAND_LINE, origins, ())
     try:
@@ -67,20 +70,18 @@ def _text_keys(value: Any) -> Any:
     return {str(key): _text_keys(inner) for key, inner in value.items()} if isinstance(value, dict) else value
 
 
-def _with_parents(path: Path, children: tuple[Path, ...]) -> tuple[dict[str, Any], Origins]:
+def _lay_over(values: dict[str, Any], path: Path, origins: Origins, children: tuple[Path, ...]) -> None:
+    """The parents of the recipe at `path`, in their order, then its own keys."""
     if path.resolve() in children:
         raise RecipeError(f"{path}: `extends` leads back to this file. Remove one of the two.")
     own = _read(path)
-    parent = own.pop("extends", None)
-    if parent is None:
-        values: dict[str, Any] = {}
-        origins: Origins = {}
-    elif isinstance(parent, str):
-        values, origins = _with_parents(find_recipe(parent, beside=path.parent), (*children, path.resolve()))
-    else:
-        raise RecipeError(f"{path}: extends = {parent!r}; allowed is the name or path of one recipe.")
+    parents = own.pop("extends", [])
+    parents = [parents] if isinstance(parents, str) else parents
+    if not isinstance(parents, list) or not all(isinstance(parent, str) for parent in parents):
+        raise RecipeError(f"{path}: extends = {parents!r}; allowed is the name or path of one recipe, or a list of them.")
+    for parent in parents:
+        _lay_over(values, find_recipe(parent, beside=path.parent), origins, (*children, path.resolve()))
     _merge(values, own, str(path), origins, ())
-    return values, origins
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -239,6 +239,16 @@ def test_extends_merges_key_by_key_over_a_chain(tmp_path):
     assert recipe.batch.responses_per_group == read().batch.responses_per_group
 
 
+def test_of_several_parents_the_later_lies_over_the_earlier(tmp_path):
+    write(tmp_path, "model", "extends: micro_seq_balance\nsteps: 7\nseed: 3\n")
+    method = write(tmp_path, "method", "seed: 5\nsampling: {schedule: {name: uniform, draws: 6}}\nbatch: {responses_per_group: 2}\n")
+    recipe = read(name=write(tmp_path, "both", "extends: [model, method]\nbatch: {updates_per_step: 4}\n"))
+    assert (recipe.steps, recipe.seed, recipe.sampling.schedule, recipe.batch.updates_per_step) == (7, 5, Uniform(draws=6), 4)
+    assert (recipe.batch.responses_per_group, recipe.batch.prompts_per_step) == (2, read().batch.prompts_per_step)
+    wrong = write(tmp_path, "wrong", "extends: [model, method]\nsampling: {group: all}\n")
+    assert refusal(name=wrong).startswith(f"{method}: batch.responses_per_group = 2: group `all`")
+
+
 def test_a_mistake_is_laid_at_the_file_that_wrote_it(tmp_path):
     parent = write(tmp_path, "a", "extends: micro_seq_balance\nsteps: -7\n")
     child = write(tmp_path, "b", "extends: a\nseed: -1\n")
