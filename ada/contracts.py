@@ -43,7 +43,15 @@ class Schedule(Method, Protocol):  # ada/sampling/schedules: how many draws each
 
 
 class PassRateMethod(Method, Protocol):  # ada/sampling/passrate: what is believed of p(x) before sampling
-    def start(self) -> PassRateEstimator: ...
+    def start(self, states: PromptStates) -> PassRateEstimator: ...
+
+
+class PromptStates(Protocol):  # what the policy makes of prompts, for a method that reads them; collective
+    def of(self, prompts: Sequence[Prompt]) -> torch.Tensor:
+        """[B, F] float32 on the CPU, the same on every rank."""
+
+    def agreed(self, values: list[float]) -> list[float]:
+        """The same on every rank: the first one's."""
 
 
 class PassRateEstimator(Stateful, Protocol):

@@ -37,7 +37,7 @@ def train(run: Run) -> None:
             metrics |= sampling_metrics(pools, cost, recipe.batch.responses_per_group)
             metrics |= update(run, step, pools)
             metrics |= run.sync()
-            run.learn(pools)
+            metrics |= run.learn(pools)
             if step == recipe.steps or (recipe.evaluation.every and step % recipe.evaluation.every == 0):
                 metrics |= timed_evaluation(run, step)
             run.count(step, pools, cost, metrics)

@@ -61,16 +61,26 @@ class Run:
     probes: list[tuple[int, ...]]  # token sequences whose log-probs are compared after every sync
     totals: dict[str, float]
     done: int = 0  # steps
+    believing: float = 0.0  # seconds, in the step so far
     evaluations: dict[int, dict[str, float | None]] = dataclasses.field(default_factory=dict)
     began: float = dataclasses.field(default_factory=time.monotonic)
 
     def believe(self, prompts: Sequence[Prompt]) -> Sequence[PassRate | None]:
-        return self.passrate.believe(prompts) if self.passrate else [None] * len(prompts)
+        if self.passrate is None:
+            return [None] * len(prompts)
+        started = time.perf_counter()
+        beliefs = self.passrate.believe(prompts)
+        self.believing += time.perf_counter() - started
+        return beliefs
 
-    def learn(self, pools: Sequence[Pool]) -> None:
+    def learn(self, pools: Sequence[Pool]) -> dict[str, float]:
+        """What the step taught about its prompts; the seconds that beliefs took in it."""
+        started = time.perf_counter()
         if self.passrate:
             self.passrate.learn(pools)
+        spent, self.believing = self.believing + time.perf_counter() - started, 0.0
         self.selector.learn(pools)
+        return {"time/passrate": spent} if self.passrate else {}
 
     def refill(self, pools: Sequence[Pool]) -> Sequence[Prompt]:
         schedule = self.recipe.sampling.schedule
@@ -152,6 +162,7 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
     with ExitStack() as closing:
         start_distributed()
         from ada.trainer.actor import Actor  # imports DeepSpeed, which must know the device by then
+        from ada.trainer.prompt_states import PromptStates
 
         ranks = Ranks()
         folder = str(model_folder(recipe.model.path, recipe.model.family))
@@ -213,7 +224,7 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
             collector=collector,
             selector=selector,
             prompts=len(prompts),
-            passrate=recipe.sampling.passrate.start() if recipe.sampling.passrate else None,
+            passrate=recipe.sampling.passrate.start(PromptStates(actor, ranks)) if recipe.sampling.passrate else None,
             held_out=held_out,
             probes=[p.token_ids for p in prompts if len(p.token_ids) > 1][: recipe.sync.held_prompts],
             totals={"total/generated_tokens": 0, "total/trained_tokens": 0, "total/responses": 0},

@@ -21,6 +21,7 @@ def sampling_metrics(pools: Sequence[Pool], cost: Cost, first_n: int | None) -> 
     failures = Counter(attempt.failure for attempt in attempts if attempt.failure is not None)
     timeouts = failures.pop("timeout", 0)
     seconds = max(cost.seconds, 1e-9)
+    believed = [abs(pool.belief.mean - pool.pass_rate) for pool in pools if pool.belief and pool.right + pool.wrong]
     return {
         "reward/mean": _mean([pool.mean_reward for pool in pools if pool.right + pool.wrong]),
         "reward/first_n": _mean([a.reward for pool in pools for a in pool.attempts[:first_n] if a.judged]),
@@ -36,6 +37,7 @@ def sampling_metrics(pools: Sequence[Pool], cost: Cost, first_n: int | None) -> 
         "sampling/all_right_fraction": _mean([pool.right > 0 and pool.wrong == 0 for pool in pools]),
         "sampling/all_wrong_fraction": _mean([pool.wrong > 0 and pool.right == 0 for pool in pools]),
         "sampling/surplus_draws": cost.surplus,
+        "sampling/belief_error": _mean(believed),
         "completions/mean_length": _mean(lengths),
         "completions/clipped_fraction": _mean([attempt.response.finish_reason == "length" for attempt in attempts]),
         "time/rollout": cost.seconds,

@@ -62,7 +62,7 @@ def test_every_recipe_loads_and_reads_back_alike_K04(name, tmp_path):
 def test_every_recipe_forms_its_groups_and_learns_from_them(name):
     """Of a pool with both outcomes, whatever its schedule: a size that the grouping refuses shows here, and credit that is always 0."""
     recipe = read(name=name)
-    group = group_of(pool("RWWRRWWWWWWWWWWW"), recipe.sampling.group, recipe.batch.responses_per_group, seed=0)
+    group = group_of(pool("RWWRRWWWWWWWWWWW", belief=0.3), recipe.sampling.group, recipe.batch.responses_per_group, seed=0)
     assert any(credit(group, recipe.advantage, recipe.objective))
 
 

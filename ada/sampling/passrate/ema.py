@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from ada.config import config
+from ada.contracts import PromptStates
 from ada.types import PassRate, Pool, Prompt
 
 
@@ -20,7 +21,8 @@ class EMA:
     prior_right: Annotated[float, Field(gt=0, description="alpha: right answers that the prior is worth")] = 1.0
     prior_wrong: Annotated[float, Field(gt=0, description="beta: wrong answers that the prior is worth")] = 1.0
 
-    def start(self) -> EMAEstimator:
+    def start(self, states: PromptStates | None = None) -> EMAEstimator:
+        """It counts, and reads no states."""
         return EMAEstimator(self)
 
 
