@@ -38,16 +38,19 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _forecast_options(command: argparse.ArgumentParser, name: str) -> None:
-    law = "beta(a,b), or a file with one pass rate a line (a number, or JSON with the key pass_rate)"
+    law = (
+        "beta(a,b), a file with one pass rate a line (a number, or JSON with the key pass_rate), or a run: its folder, or its name in runs/"
+    )
     if name == "simulate":
         command.add_argument(
             "--pass-rates", metavar="LAW", default="beta(1,1)", help=f"of a step's other prompts, which est shares with: {law}"
         )
         command.add_argument("--output", metavar="FILE", help="CSV to write, pass rates 0 to 1 by 0.01")
+        command.add_argument("--plot", metavar="FILE", help="figure to draw, as its ending says: .png, .svg, .pdf")
         return
     command.add_argument("--pass-rates", metavar="LAW", required=True, help=law)
-    command.add_argument("--mean-tokens", metavar="L", type=float, help="tokens of a response; default: the recipe's most")
-    for option, default in (("generation", 87.0), ("update", 15.0)):  # Qwen2.5-Math-1.5B on 8 H100 (arXiv 2510.04996): 102 s in all
+    command.add_argument("--mean-tokens", metavar="L", type=float, help="tokens of a response; default: the run's, else the recipe's most")
+    for option in ("generation", "update"):
         command.add_argument(
-            f"--{option}-seconds", metavar="S", dest=option, type=float, default=default, help=f"of a GRPO-n4 step; default {default:g}"
+            f"--{option}-seconds", metavar="S", dest=option, type=float, help="of a GRPO-n4 step; default: the run's, else the paper's"
         )

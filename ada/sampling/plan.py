@@ -36,13 +36,22 @@ class Sampler:
     drops_zero_variance: bool = False
 
 
+SEQ_BALANCE = Seq(exit="balance", positives=2, check_every=8, max_draws=32)
+
+
 def standard_samplers() -> list[Sampler]:
-    """GRPO, and Reinforce-Ada-Seq as in the paper's experiments (arXiv 2510.04996): M = 8, at most 32, groups of 4."""
+    """GRPO, Reinforce-Ada as in the paper's experiments (arXiv 2510.04996: M = 8, at most 32, groups of 4; Est of 8 on average), and its
+    rivals."""
     grpo = [Sampler(f"GRPO-n{n}", Uniform(draws=n), n) for n in (BASELINE, 8, 16)]
     return [
         *grpo,
         Sampler("Seq-pos", Seq(exit="pos", positives=1, check_every=8, max_draws=32), 4),
-        Sampler("Seq-balance", Seq(exit="balance", positives=2, check_every=8, max_draws=32), 4),
+        Sampler("Seq-balance", SEQ_BALANCE, 4),
+        Sampler("Est", Est(mean_draws=8, exponent=0.5, epsilon=0.02, min_draws=1, max_draws=32), None),
+        Sampler("DAPO", Dapo(inner=Uniform(draws=4)), None, drops_zero_variance=True),
+        Sampler("Seq-balance+DAPO", Dapo(inner=SEQ_BALANCE), 4, drops_zero_variance=True),
+        Sampler("GVM-RAFT", TwoStage(explore=4, mean_draws=8, max_draws=32), None, positives_only=True),
+        Sampler("NGU", NeverGiveUp(check_every=8, max_draws=64, again=0.5), None),
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 
 import pytest
 
@@ -43,11 +44,50 @@ def test_plan_takes_costs_and_recipe_keys(capsys):
         (("micro_seq_balance", "--pass-rates", "beta(0,1)"), "must be above 0"),
         (("micro_seq_balance", "--pass-rates", "beta(1,1)", "--mean-tokens", "0"), "--mean-tokens is 0.0; it must be above 0"),
         (("micro_seq_balanse", "--pass-rates", "beta(1,1)"), "micro_seq_balance"),
+        (("micro_seq_balance", "--pass-rates", "nowhere"), "neither a law such as beta(0.5,1.5), nor a file, nor a run"),
     ],
 )
 def test_plan_says_what_is_wrong_and_exits_with_2(capsys, arguments, complaint):
     code, _, err = run(capsys, "plan", *arguments)
     assert code == 2 and complaint in err and "Traceback" not in err
+
+
+def test_plan_takes_pass_rates_and_costs_from_a_run(capsys, tmp_path):
+    """Two prompts at their last visit: 5 of 10 and 50 of 100 right, so p = 1/2 whatever the law; 2 s and 1 s a response, 7 tokens."""
+    run_folder = tmp_path / "a-run"
+    run_folder.mkdir()
+    (run_folder / "recipe.yaml").write_text("{}")
+    both = {"prompts": ["a", "b"], "outcomes": ["exhausted"] * 2, "beliefs": [None] * 2}
+    pools = [{"step": 1, "verdicts": ["W" * 40, "R"], **both}, {"step": 2, "verdicts": ["RW" * 100, "RWF" * 100], **both}]
+    first = {
+        "step": 1,
+        "time/rollout": 1e6,
+        "time/update": 1e6,
+        "sampling/responses": 1,
+        "sampling/trained": 1,
+        "completions/mean_length": 1,
+    }
+    later = {"time/rollout": 80.0, "time/update": 10.0, "sampling/responses": 30, "sampling/surplus_draws": 10, "sampling/trained": 10}
+    steps = [{"step": 0}, first, {"step": 2, "completions/mean_length": 7.0, **later}]
+    for file, rows in (("pools.jsonl", pools), ("metrics.jsonl", steps)):
+        (run_folder / file).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, out, error = run(capsys, "plan", "micro_grpo_n8", "--pass-rates", str(run_folder))
+    assert code == 0, error
+    assert cells(out)["GRPO-n4"] == ["4.00", "0.125", "0.000", "4.00", "896", "1.00x"]
+    assert cells(out)["Seq-pos"][0] == "8.03"  # 8 (1 + 2^-8 + ...)
+    assert "256 s of generation and 128 s of update" in out  # 32 prompts, 4 responses each
+    found = run(capsys, "simulate", "micro_est_ema", "--pass-rates", str(run_folder))[1]
+    assert "0.125" in found
+
+
+def test_simulate_draws_the_curves(capsys, tmp_path):
+    for ending, begins in ((".png", b"\x89PNG"), (".svg", b"<?xml")):
+        file = tmp_path / f"curves{ending}"
+        code, _, _ = run(capsys, "simulate", "micro_seq_balance", "--plot", str(file))
+        assert code == 0 and file.read_bytes().startswith(begins)
+    assert all(label in (tmp_path / "curves.svg").read_text() for label in ("GRPO-n4", "Seq-balance+DAPO", "micro_seq_balance"))
+    code, _, told = run(capsys, "simulate", "micro_seq_balance", "--plot", str(tmp_path / "curves.txt"))
+    assert code == 2 and "its ending must be one of" in told
 
 
 def test_simulate_writes_the_curves(capsys, tmp_path):

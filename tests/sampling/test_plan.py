@@ -9,6 +9,7 @@ from ada.data.sources import DataError
 from ada.sampling.allocation import allocate
 from ada.sampling.plan import Sampler, forecast, pool_ends, standard_samplers
 from ada.sampling.profile import Profile, beta, read_profile
+from ada.sampling.run_profile import costs_of, profile_of
 from ada.sampling.schedules.dapo import Dapo
 from ada.sampling.schedules.est import Est
 from ada.sampling.schedules.ngu import NeverGiveUp
@@ -157,7 +158,18 @@ def test_step_time_by_hand():
 def test_standard_samplers_are_the_papers():
     found = {s.label: forecast(s, at(0.0)) for s in standard_samplers()}
     assert {label: f.responses for label, f in found.items()} == pytest.approx(
-        {"GRPO-n4": 4, "GRPO-n8": 8, "GRPO-n16": 16, "Seq-pos": 32, "Seq-balance": 32}
+        {
+            "GRPO-n4": 4,
+            "GRPO-n8": 8,
+            "GRPO-n16": 16,
+            "Seq-pos": 32,
+            "Seq-balance": 32,
+            "Est": 8,
+            "DAPO": 40,  # ten times as many prompts, in vain
+            "Seq-balance+DAPO": 320,
+            "GVM-RAFT": 8,
+            "NGU": 8 * (2 - 2**-7),  # again with 1/2, at most 8 times
+        }
     )
     assert all(f.zero_gradient == 1 and f.recovered == 0 for f in found.values())
 
@@ -192,3 +204,36 @@ def test_bad_files_are_told_by_line(tmp_path, content, complaint):
 def test_bad_laws_are_refused(text):
     with pytest.raises(DataError, match="pass rates"):
         read_profile(text)
+
+
+def rows(*visits):
+    return [{"step": i, "prompts": [f"p/{j}" for j in range(len(v))], "verdicts": v} for i, v in enumerate(visits, start=1)]
+
+
+def test_a_runs_profile_is_that_of_its_prompts_not_of_the_noise_of_few_draws():
+    """4 draws of p = 1/2 are anything from 0 to 4 right; the likeliest law is a point at 1/2 all the same. The last visit counts."""
+    dice = np.random.default_rng(3)
+    profile = profile_of(rows(["W"] * 4000, ["".join(np.where(dice.random(4) < 0.5, "R", "W")) for _ in range(4000)]))
+    assert profile.mean(profile.pass_rates_P) == pytest.approx(0.5, abs=0.02)
+    assert np.sqrt(profile.mean((profile.pass_rates_P - 0.5) ** 2)) < 0.06  # the counts' own spread is 0.25
+
+
+def test_a_runs_profile_does_not_mind_that_sampling_stopped_at_the_first_right_answer():
+    """Half of the prompts at p = 0.1, half at 0.6, drawn until right, 200 at most: N+/N would have 0.26 and 0.76 in the mean."""
+    dice = np.random.default_rng(4)
+    verdicts = ["W" * (int(dice.geometric(p)) - 1) + "R" for p in [0.1, 0.6] * 3000]
+    profile = profile_of(rows(verdicts))
+    assert profile.mean(profile.pass_rates_P) == pytest.approx(0.35, abs=0.02)
+    assert profile.mean(profile.pass_rates_P**2) == pytest.approx((0.01 + 0.36) / 2, abs=0.02)
+
+
+def test_prompts_never_and_always_right_are_kept_apart():
+    profile = profile_of(rows(["R" * 300, "W" * 300, "W" * 300, "F"]))
+    assert profile.weights_P[0] == pytest.approx(2 / 3, abs=0.01) and profile.weights_P[-1] == pytest.approx(1 / 3, abs=0.01)
+    with pytest.raises(DataError, match="no draw with a verdict"):
+        profile_of(rows(["F"]))
+
+
+def test_costs_of_a_run_need_a_step_that_trained():
+    with pytest.raises(DataError, match="nothing of costs"):
+        costs_of([{"step": 1, "time/update": 1.0, "time/rollout": 1.0, "sampling/responses": 8, "sampling/trained": 0}])

@@ -1,0 +1,30 @@
+"""The curves of `ada simulate` as a figure, like figure 10 of Reinforce-Ada (arXiv 2510.04996)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from ada.recipe.errors import RecipeError
+
+
+def plot_curves(columns: Mapping[str, Sequence[float]], path: Path, own: str) -> None:
+    """`columns`: `pass_rate`, and `<sampler> draws` and `<sampler> zero_gradient` of each. `own` is drawn thick. Raises RecipeError."""
+    figure = Figure(figsize=(11, 4.2), layout="constrained")
+    known = sorted(figure.canvas.get_supported_filetypes())
+    if path.suffix.lstrip(".").lower() not in known:
+        raise RecipeError(f"command line: --plot is {str(path)!r}; its ending must be one of {', '.join(known)}")
+    for axes, kind, title in zip(
+        figure.subplots(1, 2), ("draws", "zero_gradient"), ("responses of a prompt, E[N]", "probability of a zero gradient"), strict=True
+    ):
+        for label, values in columns.items():
+            if label.endswith(f" {kind}"):
+                sampler = label.removesuffix(f" {kind}")
+                axes.plot(columns["pass_rate"], values, label=sampler, linewidth=2.5 if sampler == own else 1.2)
+        axes.set(xlabel="pass rate p", ylabel=title, xlim=(0, 1))
+        axes.set_ylim(bottom=0)
+        axes.grid(alpha=0.3)
+    figure.axes[1].legend(fontsize="small")
+    figure.savefig(path, dpi=150)
