@@ -118,7 +118,7 @@ def test_a_hanging_scorer_is_killed_and_the_next_task_goes_on(response):
     service.close()
     assert verdicts["hangs"].failure == "timeout" and verdicts["next"].right
     assert service.failures == {"timeout": 1}
-    assert time.monotonic() - begun < 8.0
+    assert time.monotonic() - begun < 20.0  # not 600
 
 
 def test_time_spent_waiting_for_a_worker_does_not_count():
