@@ -14,7 +14,7 @@ from ada.recipe.load import find_recipe
 from ada.recipe.schema import Recipe
 from ada.recipe.validate import read_recipe
 
-GOLDS = 32  # problems whose gold answers the reward function is tried on
+GOLDS = 1000  # problems whose gold answers the reward is tried on
 
 
 def check(name: str, overrides: list[str]) -> int:
@@ -40,7 +40,7 @@ def _check(name: str, overrides: list[str]) -> int:
 
 
 def _parts(recipe: Recipe, beside: Path, scratch: Path) -> list[str]:
-    from ada.check.golds import wrong_verdicts
+    from ada.check.audit import Audit, audit
     from ada.check.problems import first_rows, sums
 
     found = first_rows(recipe.data.train, GOLDS)
@@ -49,17 +49,14 @@ def _parts(recipe: Recipe, beside: Path, scratch: Path) -> list[str]:
     if folder is not None:
         _memory(recipe, folder)
     _say("data", f"not read: {found.not_read}" if found.not_read else f"{len(found.rows)} rows read from {_named(recipe)}")
-    golds = found.rows or sums(4)
     try:
-        faults = wrong_verdicts(recipe.reward, golds, beside, scratch / "rewards.log")
+        audited = audit(recipe.reward, found.rows or sums(4), beside, scratch / "rewards.log")
     except ValueError as error:
-        faults = [str(error)]
-    if faults:
-        return _failed("reward", faults)
-    _say(
-        "reward",
-        f"{recipe.reward.function} calls {len(golds)} {'gold answers' if found.rows else 'made-up sums'} right, an empty response not",
-    )
+        audited = Audit(faults=[str(error)])
+    if audited.faults:
+        return _failed("reward", audited.faults)
+    for place, line in enumerate(audited.seen):
+        _say("" if place else "reward", line)
 
     from ada.check.shrink import shrunk
     from ada.check.two_steps import two_steps

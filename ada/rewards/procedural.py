@@ -1,6 +1,8 @@
 """Rewards for the procedural tasks of the reasoning-gym library: each task scores its own answers.
 
-The gold answer is JSON, as ada/data/sources/reasoning_gym.py writes it: {"task": "chain_sum", "entry": {"answer": ..., "metadata": {...}, ...}}.
+The gold answer is JSON, as ada/data/sources/reasoning_gym.py writes it:
+
+    {"task": "chain_sum", "entry": {"question": ..., "answer": ..., ...}}.
 """
 
 from __future__ import annotations
