@@ -15,7 +15,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
 
 RECIPE = "micro_seq_balance"
-GENERATION_PAIRS, UPDATE_PAIRS, OPEN_PROMPTS = 9, 11, 10_000
+GENERATION_PAIRS, UPDATE_PAIRS, OPEN_PROMPTS, ANSWERS = 9, 11, 10_000, 10_000
 
 
 def main(overrides: list[str]) -> None:
@@ -31,6 +31,7 @@ def main(overrides: list[str]) -> None:
         from ada.shutdown import StopRequest
         from benchmarks.bookkeeping import microseconds_per_response
         from benchmarks.generation import collector_against_plain
+        from benchmarks.rewards import WORKERS, responses_per_second
         from benchmarks.update import actor_against_torch
 
         with open_run(recipe, "bench", StopRequest()) as run:
@@ -40,6 +41,9 @@ def main(overrides: list[str]) -> None:
             for stage in (recipe.trainer.zero_stage, 0):
                 say(actor_against_torch(recipe, stage, UPDATE_PAIRS).line(f"actor, ZeRO stage {stage} / torch alone"))
             say(f"{f'collector, {OPEN_PROMPTS:,} open prompts':<34} {microseconds_per_response(OPEN_PROMPTS):.0f} µs a response")
+        say(
+            f"{f'rewards, {ANSWERS:,} mathematical answers':<34} {responses_per_second(ANSWERS):,.0f} responses a second, {WORKERS} workers"
+        )
     say(f"\n{time.monotonic() - began:.0f} s in all")
 
 
