@@ -81,7 +81,8 @@ def _boxes(text: str) -> list[_Box]:
     """The boxes that are in no other one, first to last; a last one that was cut off is there too."""
     found: list[_Box] = []
     open_braces: list[tuple[int, int] | None] = []  # where a box starts and its content does; None for a plain brace
-    for token in _BOX_OR_BRACE.finditer(text):
+    start = min((place for box in ("\\boxed", "\\fbox") if (place := text.find(box)) >= 0), default=len(text))
+    for token in _BOX_OR_BRACE.finditer(text, start):  # braces opened before the first box close after it
         match token.lastgroup:
             case "open":
                 open_braces.append(token.span())
