@@ -36,7 +36,7 @@ LAUNCH = $(if $(filter 1,$(NPROC)),,$(TORCHRUN) --nproc-per-node=$(NPROC) )$(VEN
 PYTEST = $(VENV)/bin/pytest --numprocesses $(JOBS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help install train check test test-fast lint bench lock clean
+.PHONY: help install train check test test-fast lint bench docs lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -64,6 +64,11 @@ lint: install ## ruff and mypy
 
 bench: install ## measure speed; ARGS go to the benchmarks
 	$(VENV)/bin/python -m benchmarks $(ARGS)
+
+docs: install ## the site of docs/, in build/docs/index.html
+	$(VENV)/bin/python -m ada.recipe.reference docs/recipe-keys.md
+	$(VENV)/bin/python -m sphinx -q -W --keep-going -d build/docs-trees docs build/docs
+	@echo 'build/docs/index.html'
 
 # Always from an empty environment: what an interrupted install left is not built upon. DeepSpeed, which has no
 # wheel, comes before torch, so that its setup.py does not look for a CUDA compiler, and is built with the locked setuptools.

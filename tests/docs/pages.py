@@ -1,0 +1,44 @@
+"""The pages of docs/ and what is in them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+GENERATED = ROOT / "docs" / "recipe-keys.md"
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
+WRITTEN = [page for page in PAGES if page != GENERATED]
+
+
+def commands() -> list[list[str]]:
+    """Every command in a ```bash block, as the shell would split it, once; a line that ends in a backslash goes on in the next."""
+    found: dict[tuple[str, ...], None] = {}
+    for page in PAGES:
+        for block in re.findall(r"^```bash\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL):
+            for line in block.replace("\\\n", " ").splitlines():
+                if words := shlex.split(line, comments=True):
+                    found[tuple(words)] = None
+    return [list(words) for words in found]
+
+
+def spans() -> dict[str, str]:
+    """Every `code span` outside of blocks, and a page that has it."""
+    found: dict[str, str] = {}
+    for page in WRITTEN:
+        text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+        found |= dict.fromkeys(re.findall(r"(?<!`)`([^`\n]+)`(?!`)", text), page.name)
+    return found
+
+
+def documented_keys() -> set[str]:
+    """Every key of the generated page, dotted, and every section that leads to it."""
+    keys, path = set(), ""
+    for line in GENERATED.read_text().splitlines():
+        if heading := re.match(r"#+ (?:`([\w.]+)|The recipe itself)", line):
+            path = f"{heading[1]}." if heading[1] else ""
+            keys.add(path.rstrip("."))
+        elif row := re.match(r"\| `(\w+)` \|", line):
+            keys.add(path + row[1])
+    return keys
