@@ -8,3 +8,4 @@ html_theme = "furo"
 html_title = "ada"
 html_static_path = []
 exclude_patterns = ["_build"]
+html_show_copyright = False
