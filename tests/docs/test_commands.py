@@ -54,6 +54,7 @@ def test_make_knows_the_target_and_the_recipe_can_be_read(command):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_the_quick_start_runs(tmp_path, monkeypatch, capfd):
     """Its first training command, shortened, and then every command that reads runs or forecasts, on what that left."""
     monkeypatch.chdir(tmp_path)

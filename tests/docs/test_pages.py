@@ -56,7 +56,7 @@ def test_every_key_that_a_page_names_exists():
 
 
 def test_every_recipe_that_a_page_names_exists():
-    there = {path.stem for path in (ROOT / "recipes").glob("*.yaml")}
+    there = {path.stem for path in (ROOT / "recipes").rglob("*.yaml")}
     named = {span: page for span, page in spans().items() if re.fullmatch(r"(micro|qwen\w+?|gsm8k)_\w+", span)}
     assert len(named) > 8
     assert not {span: page for span, page in named.items() if span not in there and not span.endswith("_")}
