@@ -36,7 +36,7 @@ LAUNCH = $(if $(filter 1,$(NPROC)),,$(TORCHRUN) --nproc-per-node=$(NPROC) )$(VEN
 PYTEST = $(VENV)/bin/pytest --numprocesses $(JOBS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help install train check test test-fast lint bench docs lock clean
+.PHONY: help install train check prepare test test-fast lint bench docs lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -50,6 +50,9 @@ train: install ## train a policy: RECIPE=name ARGS="key=value ..." NPROC=n
 
 check: install ## check a recipe and run two shrunk steps of it on the CPU: RECIPE= ARGS=
 	$(VENV)/bin/ada check $(RECIPE) $(ARGS)
+
+prepare: install ## find the problems worth training on: RECIPE= ARGS="--output folder" NPROC=n
+	$(LAUNCH) prepare $(RECIPE) $(ARGS)
 
 test: install ## all tests, JOBS files at once; ARGS go to pytest
 	$(PYTEST) $(ARGS)

@@ -134,6 +134,9 @@ class Engine(Protocol):  # one per rank, in the trainer's process
     def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
         """Replace every weight; on any failure the engine refuses to generate until a complete load."""
 
+    def trust_folder_weights(self, version: int) -> None:
+        """Generate from the weights of the model folder itself."""
+
     def score(self, sequences: Sequence[tuple[int, ...]]) -> list[list[float]]:
         """Log-prob at temperature 1 of each token but the first, given those before it, under the engine's own weights."""
 

@@ -14,6 +14,7 @@ def main(arguments: list[str] | None = None) -> None:
     for name, help_text in (
         ("train", "train a policy as a recipe says"),
         ("check", "check a recipe, then run two steps of it shrunk, on the CPU"),
+        ("prepare", "the problems of a data set that are worth training on, with the base model's pass rates"),
         ("plan", "what a recipe's sampler and the usual ones would cost and yield at given pass rates"),
         ("simulate", "draws and zero gradient of a recipe's sampler and the usual ones, pass rate by pass rate"),
     ):
@@ -24,17 +25,32 @@ def main(arguments: list[str] | None = None) -> None:
         )
         if name in ("plan", "simulate"):
             _forecast_options(command, name)
+        elif name == "prepare":
+            _prepare_options(command)
     help_text = "make a run's report.html anew, or a page that compares several runs"
     command = commands.add_parser("report", help=help_text, description=help_text, allow_abbrev=False)
     command.add_argument("runs", metavar="RUN", nargs="+", help="a run's folder, or its name in runs/; it need not have ended")
     command.add_argument("--output", metavar="FILE", help="default: RUN/report.html; of several, comparison.html beside the first")
-    given = vars(parser.parse_args(arguments))
+    known, rest = parser.parse_known_args(arguments)
+    given = vars(known)
+    if wrong := [text for text in rest if text.startswith("-") or "=" not in text or "overrides" not in given]:
+        parser.error(f"unrecognized arguments: {' '.join(wrong)}")
+    if rest:
+        given["overrides"] += rest  # a key=value may stand behind an option too
     # One thread computes the same whatever the batch, and leaves the other cores to the reward workers; set it before torch starts.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     command = given.pop("command")
     sys.exit(getattr(import_module(f"ada.cli.{command}"), command)(**given))
+
+
+def _prepare_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--output", metavar="FOLDER", required=True, help="where problems.parquet and the report go; one begun goes on")
+    command.add_argument(
+        "--keep", metavar="RULE", default="0 < p <= 0.375", help="pass rates to keep: '0 < p <= 0.375' (default), '1..2 of 16'"
+    )
+    command.add_argument("--draws", metavar="K", type=int, default=16, help="responses drawn for each problem; default 16")
 
 
 def _forecast_options(command: argparse.ArgumentParser, name: str) -> None:

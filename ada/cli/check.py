@@ -41,6 +41,7 @@ def _check(name: str, overrides: list[str]) -> int:
 
 def _parts(recipe: Recipe, beside: Path, scratch: Path) -> list[str]:
     from ada.check.audit import Audit, audit
+    from ada.check.data import data_lines
     from ada.check.problems import first_rows, sums
 
     found = first_rows(recipe.data.train, GOLDS)
@@ -48,7 +49,7 @@ def _parts(recipe: Recipe, beside: Path, scratch: Path) -> list[str]:
     _say("model", f"not read: {recipe.model.path} is not on this machine" if folder is None else f"{folder} is a {recipe.model.family}")
     if folder is not None:
         _memory(recipe, folder)
-    _say("data", f"not read: {found.not_read}" if found.not_read else f"{len(found.rows)} rows read from {_named(recipe)}")
+    _say("data", "\n".join(data_lines(recipe)))
     try:
         audited = audit(recipe.reward, found.rows or sums(4), beside, scratch / "rewards.log")
     except ValueError as error:
@@ -98,11 +99,6 @@ def _memory(recipe: Recipe, folder: Path) -> None:
         if memory.gpu:
             raise
         _say("", f"This machine could not train it. {error}")
-
-
-def _named(recipe: Recipe) -> str:
-    source = recipe.data.train
-    return f"{source.name} {getattr(source, 'path', '')}".strip()
 
 
 def _failed(part: str, faults: list[str]) -> list[str]:

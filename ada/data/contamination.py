@@ -24,14 +24,15 @@ class Overlap:
     same: dict[str, str] = field(default_factory=dict)  # evaluation id -> training id
     near: dict[str, str] = field(default_factory=dict)
 
-    def line(self, label: str) -> str | None:
+    @property
+    def found(self) -> str | None:
         """None where nothing overlaps."""
         parts = [
-            f"{len(pairs)} of its {self.problems} problems {kind} (first: {next(iter(pairs))} as {next(iter(pairs.values()))})"
+            f"{len(pairs)} of {self.problems} problems {kind} (first: {next(iter(pairs))} as {next(iter(pairs.values()))})"
             for kind, pairs in (("are in the training data", self.same), ("have a near copy there", self.near))
             if pairs
         ]
-        return f"evaluation set {label!r}: {', '.join(parts)}" if parts else None
+        return ", ".join(parts) or None
 
 
 def overlaps(train: Mapping[str, str], held_out: Mapping[str, Mapping[str, str]]) -> dict[str, Overlap]:

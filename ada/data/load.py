@@ -30,7 +30,7 @@ def load_problems(recipe: Recipe, tokenizer: PreTrainedTokenizerBase) -> Problem
     lines = [
         *_dropped(train, most, distinct=True),
         *(line for loaded in held_out.values() for line in _dropped(loaded, most, distinct=False)),
-        *(line for label, overlap in copies.items() if (line := overlap.line(label)) is not None),
+        *(f"evaluation set {label!r}: {overlap.found}" for label, overlap in copies.items() if overlap.found),
     ]
     return Problems(train.prompts, {label: loaded.prompts for label, loaded in held_out.items()}, [f"data       {line}" for line in lines])
 

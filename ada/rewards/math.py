@@ -30,6 +30,11 @@ def score(response: str, gold: str) -> float:
     return float(_agree(_gold_text(gold), canonical(answer)))
 
 
+def gold_response(answer: str) -> str:
+    """A response that must be right; of a whole GSM8K solution, what follows ####."""
+    return f"The answer is \\boxed{{{unboxed(answer.rpartition('####')[2])}}}."
+
+
 def gold_problem(gold: str) -> str | None:
     """Why this gold answer can be matched by its own spelling alone; None if it is fine. An empty one raises UnreadableGold."""
     text = _gold_text(gold)

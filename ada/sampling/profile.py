@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ada.data.sources import DataError
+from ada.data.values import probability
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,7 +31,8 @@ class Profile:
 
 
 def read_profile(text: str) -> Profile:
-    """`beta(a,b)`, or a file with one pass rate a line: a number, or a JSON object with the key `pass_rate`. Raises DataError."""
+    """`beta(a,b)`; or a file with one pass rate a line, a number or a JSON object with the key `pass_rate`; or a parquet file with that
+    column, such as `ada prepare` writes. Raises DataError."""
     if law := re.fullmatch(r"\s*beta\(\s*([^,\s]+)\s*,\s*([^,\s]+)\s*\)\s*", text):
         try:
             a, b = float(law[1]), float(law[2])
@@ -41,12 +44,26 @@ def read_profile(text: str) -> Profile:
     path = Path(text)
     if not path.is_file():
         raise DataError(f"pass rates {text!r}: no such file; give a file with one pass rate a line, or a law such as beta(0.5,1.5)")
-    lines = path.read_text(encoding="utf-8").splitlines()
-    rates = [_pass_rate(line, f"{path}, line {number}") for number, line in enumerate(lines, start=1) if line.strip()]
+    rates = list(_of_table(path) if path.suffix == ".parquet" else _of_lines(path))
     if not rates:
         raise DataError(f"{path}: no pass rates; one a line is needed")
     values, counts = np.unique(rates, return_counts=True)
     return Profile(values, counts / counts.sum())
+
+
+def _of_lines(path: Path) -> Iterator[float]:
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if line.strip():
+            yield _pass_rate(line, f"{path}, line {number}")
+
+
+def _of_table(path: Path) -> Iterator[float]:
+    from ada.data.sources.parquet import Parquet
+
+    for where, _, record in Parquet(path=str(path), problem="pass_rate", answer="pass_rate").records():
+        if "pass_rate" not in record:
+            raise DataError(f"{where}: no column 'pass_rate'; the columns are {sorted(record)}")
+        yield probability(record, "pass_rate", where)
 
 
 def _pass_rate(line: str, where: str) -> float:

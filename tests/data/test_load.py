@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from ada.check.data import data_lines
 from ada.check.tiny_model import byte_tokenizer
 from ada.data.contamination import overlaps
 from ada.data.load import load_problems
@@ -88,8 +89,25 @@ def test_evaluation_problems_in_the_training_data_are_reported(recipe, tmp_path)
         recipe, train, clean=jsonl(tmp_path / "c.jsonl", row("8")), test=jsonl(tmp_path / "t.jsonl", row("$1 + 1$."), row(LONG))
     ).notes
     assert notes == [
-        "data       evaluation set 'test': 1 of its 2 problems are in the training data (first: test/1 as jsonl/1), "
-        "1 of its 2 problems have a near copy there (first: test/2 as jsonl/3)"
+        "data       evaluation set 'test': 1 of 2 problems are in the training data (first: test/1 as jsonl/1), "
+        "1 of 2 problems have a near copy there (first: test/2 as jsonl/3)"
+    ]
+
+
+def test_check_counts_what_is_in_the_data(recipe, tmp_path):
+    train = jsonl(tmp_path / "train.jsonl", row("1+1"), row("2+2"), row("1 + 1"))
+    sets = {
+        "one": jsonl(tmp_path / "one.jsonl", row("2 + 2")),
+        "two": jsonl(tmp_path / "two.jsonl", row("3")),
+        "none": Jsonl(path="none.jsonl"),
+    }
+    used = replace(recipe, data=replace(recipe.data, train=train), evaluation=replace(recipe.evaluation, sets=sets))
+    lines = [line.replace(str(tmp_path), "") for line in data_lines(used)]
+    assert lines == [
+        "training: 3 rows read from jsonl /train.jsonl, 1 of them repeated",
+        "one: 1 rows read from jsonl /one.jsonl; 1 of 1 problems are in the training data (first: 1 as 2)",
+        "two: 1 rows read from jsonl /two.jsonl; none of them, nor a near copy, in the training data",
+        "none: not read: none.jsonl: no such file. Set data.train.path (or the evaluation set's path) to a .jsonl file.",
     ]
 
 
