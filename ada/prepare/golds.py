@@ -23,9 +23,9 @@ def verify(
     ranks: Ranks,
     stop: Callable[[], bool],
 ) -> dict[str, str]:
-    """Of each problem, by prompt id: `right`, `wrong`, `unchecked`, or why there is no verdict. `known`: verdicts of an earlier call. Collective.
+    """Of each problem, by prompt id: `right`, `wrong`, `unchecked`, or why there is no verdict. `known`: verdicts of an earlier call.
 
-    Raises Stopped, all ranks together.
+    Collective; raises Stopped, all ranks together.
     """
     verdicts = {prompt.id: known[prompt.id] for prompt in prompts if prompt.id in known}
     waiting = [prompt for prompt in prompts if prompt.id not in verdicts]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from ada.data.sources.parquet import Parquet
 from ada.prepare.draws import draw
-from ada.prepare.golds import verify
+from ada.prepare.golds import usable, verify
 from ada.prepare.journal import Drawn, Journal
 from ada.prepare.report import Findings, histogram, write_report
 from ada.prepare.table import write_table
 from ada.ranks import Ranks
 from ada.rewards.config import Reward
-from ada.rewards.service import RewardService
+from ada.rewards.service import RewardService, Verdict
 from ada.sampling.profile import read_profile
 from ada.types import PassRate, Prompt
 from tests.sampling.stand_in import StandInEngine, StandInRewards, collector, mixed, prompts
@@ -32,8 +32,24 @@ def test_golds_that_the_reward_function_does_not_call_right(tmp_path):
     finally:
         rewards.close()
         journal.close()
-    assert found == {"set/0": "timeout", "set/1": "right", "set/2": "right", "set/3": "wrong"}  # the first: as known
+    assert found == {"set/0": "timeout", "set/1": "right", "set/2": "right", "set/3": "unreadable_gold"}  # the first: as known
     assert journal.golds == {id: verdict for id, verdict in found.items() if id != "set/0"}
+
+
+def test_golds_that_nobody_can_write_a_response_for_stay():
+    class Rewards:
+        def gold_responses(self, answers):
+            return [None if answer == "tests" else answer for answer in answers]
+
+        def submit(self, key, response, answer):
+            self.verdicts = {**getattr(self, "verdicts", {}), key: Verdict(0.0, response == "7")}
+
+        def poll(self, wait_seconds):
+            return [(key, self.verdicts.pop(key)) for key in list(self.verdicts)]
+
+    found = verify(problems_of("tests", "7", "8"), Rewards(), None, {}, Ranks(), lambda: False)
+    assert found == {"set/0": "unchecked", "set/1": "right", "set/2": "wrong"}
+    assert [usable(verdict) for verdict in ("unchecked", "right", "wrong", "timeout")] == [True, True, False, False]
 
 
 def drawn_from(some, known=None, order: str | int = "started"):
