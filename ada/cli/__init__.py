@@ -55,7 +55,8 @@ def _prepare_options(command: argparse.ArgumentParser) -> None:
 
 def _forecast_options(command: argparse.ArgumentParser, name: str) -> None:
     law = (
-        "beta(a,b), a file with one pass rate a line (a number, or JSON with the key pass_rate), or a run: its folder, or its name in runs/"
+        "beta(a,b), a file with one pass rate a line (a number, or JSON with the key pass_rate), the problems.parquet of `ada prepare`, "
+        "or a run: its folder, or its name in runs/"
     )
     if name == "simulate":
         command.add_argument(
