@@ -36,7 +36,7 @@ LAUNCH = $(if $(filter 1,$(NPROC)),,$(TORCHRUN) --nproc-per-node=$(NPROC) )$(VEN
 PYTEST = $(VENV)/bin/pytest --numprocesses $(JOBS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help install train check prepare test test-fast lint bench docs lock clean
+.PHONY: help install train check prepare test test-fast lint reproduce bench docs lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -64,6 +64,9 @@ lint: install ## ruff and mypy
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
+
+reproduce: install ## the paper's comparison on the micro-world: QUICK=1 SEEDS=n ARGS=
+	$(VENV)/bin/ada reproduce $(if $(QUICK),--quick) $(if $(SEEDS),--seeds $(SEEDS)) $(ARGS)
 
 bench: install ## measure speed; ARGS go to the benchmarks
 	$(VENV)/bin/python -m benchmarks $(ARGS)

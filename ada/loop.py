@@ -29,7 +29,7 @@ def train(run: Run) -> None:
         metrics |= timed_evaluation(run, 0)
     for step in range(1, recipe.steps + 1):
         with run.measuring(step) as metrics:
-            started = time.perf_counter()
+            started, started_cpu = time.perf_counter(), time.process_time()
             prompts = run.selector.next(recipe.batch.prompts_per_step)
             pools, cost = run.collector.collect(
                 f"step-{step}", prompts, recipe.sampling.schedule, window=recipe.sampling.in_flight, believe=run.believe, refill=run.refill
@@ -38,6 +38,7 @@ def train(run: Run) -> None:
             metrics |= update(run, step, pools)
             metrics |= run.sync()
             metrics |= run.learn(pools)
+            metrics["time/cpu"] = time.process_time() - started_cpu
             if step == recipe.steps or (recipe.evaluation.every and step % recipe.evaluation.every == 0):
                 metrics |= timed_evaluation(run, step)
             run.count(step, pools, cost, metrics)

@@ -31,6 +31,7 @@ def main(arguments: list[str] | None = None) -> None:
     command = commands.add_parser("report", help=help_text, description=help_text, allow_abbrev=False)
     command.add_argument("runs", metavar="RUN", nargs="+", help="a run's folder, or its name in runs/; it need not have ended")
     command.add_argument("--output", metavar="FILE", help="default: RUN/report.html; of several, comparison.html beside the first")
+    _reproduce_options(commands)
     known, rest = parser.parse_known_args(arguments)
     given = vars(known)
     if wrong := [text for text in rest if text.startswith("-") or "=" not in text or "overrides" not in given]:
@@ -71,3 +72,14 @@ def _forecast_options(command: argparse.ArgumentParser, name: str) -> None:
         command.add_argument(
             f"--{option}-seconds", metavar="S", dest=option, type=float, help="of a GRPO-n4 step; default: the run's, else the paper's"
         )
+
+
+def _reproduce_options(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    help_text = "compare all methods on the micro-world, at equal updates, tokens and CPU seconds (about an hour on two cores)"
+    command = commands.add_parser("reproduce", help=help_text, description=help_text, allow_abbrev=False)
+    command.add_argument("--quick", action="store_true", help="the four main methods with two seeds, in about ten minutes")
+    command.add_argument("--seeds", metavar="N", type=int, help="seeds 0 to N-1; default 5, quick 2")
+    command.add_argument("--minutes", metavar="M", type=float, help="start no run that would end later; default 60, quick 10")
+    command.add_argument("--jobs", metavar="J", type=int, help="runs at once, of one thread each; default: one per core")
+    command.add_argument("--output", metavar="FOLDER", default="runs", help="what is finished there is not run again; default runs")
+    command.add_argument("--page", metavar="FILE", help="the Markdown page; default reproduction.md beside the runs")

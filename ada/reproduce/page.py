@@ -1,0 +1,80 @@
+"""The experiment as a page of Markdown with its figures beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+import jinja2
+import numpy as np
+
+from ada.reproduce.claims import judge
+from ada.reproduce.comparison import Comparison, Difference, compare, mean_and_error
+from ada.reproduce.experiment import BASELINES, UPDATES, Experiment
+from ada.reproduce.figures import draw
+from ada.reproduce.outcome import Axis, Outcome, common_budget
+
+
+def write_page(outcomes: Sequence[Outcome], experiment: Experiment, command: str, page: Path) -> None:
+    """`page` and, in a folder of the same name beside it, its figures. `command`: what a reader types to make it anew."""
+    budgets: dict[Axis, float] = {"updates": float(UPDATES), **{axis: common_budget(outcomes, axis) for axis in ("tokens", "seconds")}}  # type: ignore[misc]
+    figures = draw(outcomes, page.with_suffix(""))
+    environment = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    environment.filters |= {"plus_minus": plus_minus, "versus": versus}
+    seeds = {method.name: sorted(o.seed for o in outcomes if o.method == method.name) for method in experiment.methods}
+    text = environment.from_string(files("ada.reproduce").joinpath("page.md.jinja").read_text(encoding="utf-8")).render(
+        command=command,
+        comparisons=[compare(outcomes, axis, budget) for axis, budget in budgets.items()],
+        training=[training(name, outcomes) for name, found in seeds.items() if found],
+        claims=judge(outcomes, budgets),
+        deviations=deviations(compare(outcomes, "updates", float(UPDATES)), experiment),
+        baselines=[name for name in BASELINES if seeds.get(name)],
+        figures={title: f"{page.stem}/{file}" for title, file in figures.items()},
+        seeds=seeds,
+        updates=UPDATES,
+    )
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(text, encoding="utf-8")
+
+
+def training(method: str, outcomes: Sequence[Outcome]) -> dict[str, object]:
+    """What a method's first `UPDATES` steps were like, over its seeds."""
+    runs = [o for o in outcomes if o.method == method]
+
+    def over_steps(metric: str) -> tuple[float, float]:
+        return mean_and_error([float(np.nanmean(o.series_S(metric)[:UPDATES])) for o in runs])
+
+    return {
+        "method": method,
+        "zero_gradient": over_steps("signal/zero_gradient_fraction"),
+        "responses": over_steps("sampling/responses")[0],
+        "cpu_seconds": over_steps("time/cpu")[0],
+        "grad_norm": over_steps("train/grad_norm")[0],
+        "entropy": mean_and_error([float(o.series_S("train/entropy")[:UPDATES][-5:].mean()) for o in runs]),
+        "pass_at_8": tuple(float(np.mean([o.pass_at_k[i] for o in runs])) for i in (0, 1)),
+    }
+
+
+def deviations(at_updates: Comparison, experiment: Experiment) -> list[dict[str, object]]:
+    """Against the prototype: the difference in units of its standard error, both sides' errors counted."""
+    published = {method.name: method.published for method in experiment.methods}
+    found = []
+    for row in at_updates.standings:
+        there = published[row.method]
+        if there:
+            error = math.hypot(there[1], 0.0 if math.isnan(row.error) else row.error)
+            found.append({"method": row.method, "here": (row.mean, row.error), "there": there, "z": (row.mean - there[0]) / error})
+    return found
+
+
+def plus_minus(value: tuple[float, float]) -> str:
+    mean, error = value
+    return f"{mean:.3f}" if math.isnan(error) else f"{mean:.3f} ± {error:.3f}"
+
+
+def versus(found: Difference | None) -> str:
+    if found is None:
+        return "–"
+    return f"{found.mean:+.3f} ± {found.error:.3f}" + ("" if math.isnan(found.p) else f" (p {found.p:.2g})")
