@@ -29,7 +29,7 @@ sampling/responses sampling/responses_per_prompt sampling/rounds sampling/resolv
 sampling/all_wrong_fraction signal/zero_gradient_fraction
 train/loss train/grad_norm train/entropy train/clip_fraction train/tokens train/learning_rate
 mismatch/logprob_abs_mean mismatch/logprob_abs_max completions/mean_length completions/clipped_fraction
-time/step time/rollout time/reward time/update time/sync throughput/rollout_tokens_per_second throughput/train_tokens_per_second
+time/step time/cpu time/rollout time/reward time/update time/sync throughput/rollout_tokens_per_second throughput/train_tokens_per_second
 total/generated_tokens total/trained_tokens total/responses total/seconds
 """.split()
 EVALUATION = ["time/eval", "eval/heldout/avg@1", "eval/heldout/pass@1"]
