@@ -17,13 +17,14 @@ def main(arguments: list[str] | None = None) -> None:
         ("prepare", "the problems of a data set that are worth training on, with the base model's pass rates"),
         ("plan", "what a recipe's sampler and the usual ones would cost and yield at given pass rates"),
         ("simulate", "draws and zero gradient of a recipe's sampler and the usual ones, pass rate by pass rate"),
+        ("gradients", "what a recipe's gradient optimises, and its noise, pass rate by pass rate"),
     ):
         command = commands.add_parser(name, help=help_text, description=help_text, allow_abbrev=False)
         command.add_argument("name", metavar="RECIPE", help="a name in recipes/ or the path of a YAML file")
         command.add_argument(
             "overrides", metavar="key=value", nargs="*", help="recipe keys to change, for example batch.prompts_per_step=16"
         )
-        if name in ("plan", "simulate"):
+        if name in ("plan", "simulate", "gradients"):
             _forecast_options(command, name)
         elif name == "prepare":
             _prepare_options(command)
@@ -59,6 +60,11 @@ def _forecast_options(command: argparse.ArgumentParser, name: str) -> None:
         "beta(a,b), a file with one pass rate a line (a number, or JSON with the key pass_rate), the problems.parquet of `ada prepare`, "
         "or a run: its folder, or its name in runs/"
     )
+    if name == "gradients":
+        command.add_argument(
+            "--pass-rates", metavar="LAW", help="of a step's prompts: beta(a,b), or a file with one a line; default: those shown, alike"
+        )
+        return
     if name == "simulate":
         command.add_argument(
             "--pass-rates", metavar="LAW", default="beta(1,1)", help=f"of a step's other prompts, which est shares with: {law}"
