@@ -18,9 +18,7 @@ def gradients(name: str, overrides: list[str], *, pass_rates: str | None) -> int
 def _gradients(name: str, overrides: list[str], pass_rates: str | None) -> int:
     recipe_name, recipe = read_recipe(name, overrides)
     summary = _summary(Estimator.of(recipe), pass_rates)
-    print(
-        f"\nE[gradient of a prompt] = weight * grad p, in units of the linear objective's; {recipe_name} draws {number(summary.drawn)} each\n"
-    )
+    print(f"\n{recipe_name}: {number(summary.drawn)} draws a prompt; E[gradient of a prompt] = weight * grad p, beside known f'(p)\n")
     targets = {label: derivative(label, PASS_RATES) for label in DIRECTIONS}
     print_table(
         ["p", "draws", "weight", *DIRECTIONS, "noise"],

@@ -19,7 +19,7 @@ from ada.sampling.schedules.ngu import NeverGiveUp
 Ends = dict[tuple[int, int], float]
 """Probability that a pool ends with (N, N+)."""
 
-PROMPTS = 3_000  # of the step whose draws are allotted
+PROMPTS = 3_000  # at least, of the step whose draws are allotted
 
 
 def pool_ends(schedule: Schedule, pass_rates: Sequence[float], shares: Sequence[float]) -> list[Ends]:
@@ -47,9 +47,12 @@ def _allotted(
     schedule: Schedule, cells: Sequence[Cell], done: Sequence[Cell], pass_rates: Sequence[float], shares: Sequence[float]
 ) -> list[dict[int, float]]:
     """For each open cell: the budgets its pools get, with the share of its pools that get them."""
+    if not cells:
+        return []
     every = [*cells, *done]
     weights = [shares[i] * chance for i, _, chance in every]
-    copies = allocate(weights, max(PROMPTS, 2 * len(every)), 1, max(PROMPTS, 2 * len(every)))
+    prompts = max(PROMPTS, min(20 * len(every), 10 * PROMPTS), 2 * len(every))
+    copies = allocate(weights, prompts, 1, prompts)
     pools = [pool_at(marks, pass_rates[i]) for i, marks, _ in every]
     for pool in pools[len(cells) :]:
         pool.outcome = "resolved"

@@ -30,7 +30,8 @@ def derivative(name: str, pass_rates: Sequence[float]) -> Floats:
     """f'(p): of linear p, power 2 sqrt(p) (so that f'(1) = 1), log log(p), and logit log(p / (1 - p))."""
     p = np.asarray(pass_rates)
     if name == "logit":
-        return 1 / (p * (1 - p))
+        with np.errstate(divide="ignore"):
+            return 1 / (p * (1 - p))
     return np.array([OBJECTIVES[name].weight(x) for x in pass_rates]) / OBJECTIVES[name].weight(1.0)
 
 
@@ -81,12 +82,14 @@ class Summary:
     @property
     def noise_P(self) -> Floats:
         """The same for the prompts of one pass rate."""
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             return np.array([m.drawn * m.variance for m in self.of]) / np.array([m.squared_mean for m in self.of])
 
     def _lengths(self, weights_P: Floats) -> Floats:
-        """Of the gradient's part that belongs to each pass rate."""
-        return np.array([np.linalg.norm(Bandit(p).gradient_A) for p in self.pass_rates]) * weights_P * np.sqrt(self.shares_P)
+        """Of the gradient's part that belongs to each pass rate; 0 where the policy is always right or always wrong."""
+        inner = [0 < p < 1 for p in self.pass_rates]
+        lengths_P = np.array([np.linalg.norm(Bandit(p).gradient_A) for p in self.pass_rates]) * np.sqrt(self.shares_P)
+        return lengths_P * np.where(inner, weights_P, 0.0)
 
 
 def summarise(estimator: Estimator, pass_rates: Sequence[float] = PASS_RATES, shares: Sequence[float] | None = None) -> Summary:
