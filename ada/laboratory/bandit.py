@@ -32,6 +32,11 @@ class Bandit:
         """Gradient of the pass rate by the logits: law * (right - pass rate)."""
         return self.law_A * ((RIGHT > 0) - self.pass_rate)
 
+    @property
+    def entropy(self) -> float:
+        """In nats."""
+        return float(-sum(q * np.log(q) for q in self.law_A if q > 0))
+
     @staticmethod
     def spread(right: bool) -> float:
         """E |s - E s|^2 of the score s = e_arm - law among right, or wrong, arms: 1 - sum of squares of their law, at any pass rate."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Literal
 
-from ada.contracts import Advantage, Aggregation, Grouping, Loss, Objective, PassRateMethod, Schedule
+from ada.contracts import Advantage, Aggregation, EntropyGuided, Grouping, Loss, Objective, PassRateMethod, Schedule
 from ada.recipe.schema import Recipe
 from ada.sampling.groups.all import All
 from ada.sampling.schedules.dapo import Dapo
 from ada.trainer.advantages.centred import Centred
 from ada.trainer.aggregation.token_mean import TokenMean
+from ada.trainer.credit import ZeroVariance
 from ada.trainer.losses.reinforce import Reinforce
 from ada.trainer.objectives.linear import Linear
 
@@ -23,7 +23,7 @@ class Estimator:
     advantage: Advantage = Centred()
     objective: Objective = Linear()
     loss: Loss = Reinforce()
-    zero_variance: Literal["keep", "drop"] = "keep"
+    zero_variance: ZeroVariance = "keep"
     aggregation: Aggregation = TokenMean()
     passrate: PassRateMethod | None = None
 
@@ -47,10 +47,11 @@ class Estimator:
         return self.schedule.inner if isinstance(self.schedule, Dapo) else self.schedule
 
     @property
-    def credit_reads_belief(self) -> bool:
-        return getattr(self.advantage, "baseline", None) == "belief"
+    def credit_reads_pass_rate(self) -> bool:
+        """By a belief, which is taken to be right, or by the policy's entropy."""
+        return getattr(self.advantage, "baseline", None) == "belief" or isinstance(self.advantage, EntropyGuided)
 
     @property
     def same_gradient(self) -> tuple[object, ...]:
-        """Equal for two estimators with the same gradient at the sampling policy: clipping has no part in it there."""
-        return (self.schedule, self.group, self.size, self.advantage, self.objective, self.loss.name, self.zero_variance, self.passrate)
+        """Equal for two estimators with the same gradient at the sampling policy, where nothing is clipped, if beliefs are right."""
+        return (self.schedule, self.group, self.size, self.advantage, self.objective, self.loss.name, self.zero_variance)

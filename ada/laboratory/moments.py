@@ -6,7 +6,8 @@ right and the wrong ones that are trained on, the mean of a prompt's gradient is
 
     E g = E[C+ / p - C- / (1 - p)] grad p = weight * grad p
 
-for every policy whose pass rate is p, not only for the bandit's: such a recipe does gradient ascent on E f(p) with f' = weight.
+for every policy whose pass rate is p, not only for the bandit's: such a recipe does gradient ascent on E f(p) with f' = weight. The
+exception is RL-ZVP, whose credit looks at the policy's entropy.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Moments:
 def moments(estimator: Estimator, pass_rates: Sequence[float], shares: Sequence[float]) -> list[Moments]:
     """For each pass rate, in a step of many prompts that have them in these shares, with beliefs that are right."""
     laws = pool_ends(estimator.prompt_schedule, pass_rates, shares)
-    kinds = [[(*end, p if estimator.credit_reads_belief else None) for end in law] for p, law in zip(pass_rates, laws, strict=True)]
+    kinds = [[(*end, p if estimator.credit_reads_pass_rate else None) for end in law] for p, law in zip(pass_rates, laws, strict=True)]
     credits = _credits(estimator, {kind for of_rate in kinds for kind in of_rate})
     return [
         _moments(p, list(law.values()), [n for n, _ in law], [credits[kind] for kind in of_rate])
@@ -63,15 +64,16 @@ class Credit:
     minus_squared: float
 
 
-Kind = tuple[int, int, float | None]  # draws, right ones, belief
+Kind = tuple[int, int, float | None]  # draws, right ones, and the pass rate where the credit depends on it
 
 
 def _credits(estimator: Estimator, kinds: Iterable[Kind]) -> dict[Kind, list[tuple[float, Credit]]]:
     """The groups' credits with their probabilities, for each kind of pool."""
     made = [(kind, *made) for kind in kinds for made in groups_of(estimator.group, estimator.size, *kind)]
     sequences = to_sequences([group for *_, group in made], estimator.advantage, estimator.objective, estimator.zero_variance)
+    entropies = [Bandit(p).entropy if (p := made[sequence.group][0][2]) is not None else 0.0 for sequence in sequences]
     members = defaultdict(list)
-    for sequence, c in zip(sequences, coefficients(sequences, estimator.loss), strict=True):
+    for sequence, c in zip(sequences, coefficients(sequences, entropies, estimator.loss), strict=True):
         members[sequence.group].append((is_right(sequence.response_ids[0]), c))
     found = defaultdict(list)
     for index, (kind, chance, _) in enumerate(made):

@@ -14,7 +14,6 @@ from ada.sampling.groups.all import All
 from ada.sampling.groups.balanced import Balanced
 from ada.sampling.groups.random import Random
 from ada.sampling.schedules.est import Est
-from ada.sampling.schedules.ngu import NeverGiveUp
 from ada.sampling.schedules.seq import Seq
 from ada.sampling.schedules.uniform import Uniform
 from ada.trainer.advantages.centred import Centred
@@ -43,10 +42,12 @@ class Row:
 def recipe_rows() -> list[Row]:
     """One for each gradient that the recipes of the source tree, by name, ask for."""
     found: dict[object, Row] = {}
-    for path in sorted(recipe_folders()[-1].glob("*.yaml"), key=lambda path: (not path.stem.startswith("micro_"), path.stem)):
-        estimator = Estimator.of(read_recipe(str(path))[1])
+    recipes = [(path.stem, read_recipe(str(path))[1]) for path in recipe_folders()[-1].glob("*.yaml")]
+    # The plain ones first: a gradient's row has the name of the first recipe that has it.
+    for name, recipe in sorted(recipes, key=lambda r: (not r[0].startswith("micro_"), r[1].data.selection.name != "shuffle", r[0])):
+        estimator = Estimator.of(recipe)
         first = found.get(estimator.same_gradient)
-        found[estimator.same_gradient] = dataclasses.replace(first, also=(*first.also, path.stem)) if first else Row(path.stem, estimator)
+        found[estimator.same_gradient] = dataclasses.replace(first, also=(*first.also, name)) if first else Row(name, estimator)
     return list(found.values())
 
 
@@ -72,7 +73,6 @@ def reference_rows() -> list[Row]:
             ("uniform 4, NGRPO", _parts(Uniform(draws=4), NGRPO())),
             ("uniform 32, balanced 4", _parts(Uniform(draws=32)) | {"group": Balanced(), "size": 4}),
             ("uniform 32, balanced 4, importance", _parts(Uniform(draws=32)) | {"group": Balanced(importance=True), "size": 4}),
-            ("seq balance, balanced 4, importance", _parts(SEQ) | {"group": Balanced(importance=True), "size": 4}),
             ("seq balance, all, pool mean", _parts(SEQ)),
             ("seq balance, all, leave one out", _parts(SEQ, LEAVE_ONE_OUT)),
             ("seq balance, all, belief", _parts(SEQ, BELIEF)),
@@ -81,7 +81,6 @@ def reference_rows() -> list[Row]:
             ("seq pos one by one to 128, all, belief", _parts(ONE_BY_ONE, BELIEF)),
             ("est gamma 1, all, belief", _parts(IMPLICIT, BELIEF)),
             ("est gamma 1/2 x power, belief", _parts(HYBRID, BELIEF) | {"objective": Power(alpha=0.5)}),
-            ("ngu 8, all, pool mean", _parts(NeverGiveUp())),
         )
     ]
 

@@ -38,6 +38,6 @@ def credit_shares(grouping: Grouping, size: int | None, drawn: int, right: int) 
     ((_, group),) = groups_of(grouping, size, drawn, right, None)
     sequences = to_sequences([group], Centred(baseline="pool"), Linear(), "keep")
     sums = {True: 0.0, False: 0.0}
-    for sequence, c in zip(sequences, coefficients(sequences, Reinforce()), strict=True):
+    for sequence, c in zip(sequences, coefficients(sequences, [0.0] * len(sequences), Reinforce()), strict=True):
         sums[is_right(sequence.response_ids[0])] += abs(c)
     return sums[True] / sum(sums.values()), sums[False] / sum(sums.values())

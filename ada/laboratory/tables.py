@@ -16,12 +16,14 @@ from ada.laboratory.trial import run_trial
 from ada.observability.numbers import compact
 from ada.sampling.groups.all import All
 from ada.sampling.groups.balanced import Balanced
+from ada.sampling.passrate.ema import EMA
 from ada.trainer.advantages.maxrl import MaxRL
 from ada.trainer.losses.raft import RAFT
 
 DIRECTIONS = ("linear", "power", "log", "logit")
 RATES = [f"{p:g}" for p in PASS_RATES]
-STEPS, COPIES = 400, 4  # of the table that is drawn by chance
+DROPPED = {"keep": "", "drop": ", groups without credit dropped", "reject": ", pools of one outcome dropped"}
+STEPS, COPIES = 200, 4  # of the table that is drawn by chance
 
 
 EXACT = ("weights", "references", "bias", "asked", "noise", "stopped", "shares", "rows")
@@ -124,9 +126,10 @@ def _rows(rows: Iterable[Row]) -> str:
         [
             [
                 row.label,
-                described(e.schedule) + (f", beliefs of `{e.passrate.name}`" if e.passrate else ""),
+                described(e.schedule) + (f", beliefs of {e.passrate.name}" if e.passrate else ""),
                 described(e.group) + (f", n = {e.size}" if e.size else ""),
-                described(e.advantage) + (", groups without credit dropped" if e.zero_variance == "drop" else ""),
+                described(e.advantage) + DROPPED[e.zero_variance],
+                +{"keep": "", "drop": ", groups without credit dropped", "reject": ", pools of one outcome dropped"}[e.zero_variance],
                 described(e.objective),
                 e.loss.name,
                 ", ".join(row.also),
@@ -140,7 +143,7 @@ def chance_table() -> str:
     """Steps of 24 prompts: what a recipe's step does, its own denominators and beliefs included, against the exact tables."""
     cells = []
     for row in recipe_rows():
-        for learned in (False, True) if row.estimator.passrate else (False,):
+        for learned in (False, True) if isinstance(row.estimator.passrate, EMA) else (False,):
             summary = summarise(row.estimator)
             trial = run_trial(row.estimator, PASS_RATES, copies=COPIES, steps=STEPS, learned_beliefs=learned)
             exact_P = np.array([m.weight for m in summary.of])

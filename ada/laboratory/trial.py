@@ -19,6 +19,7 @@ from ada.ranks import Ranks
 from ada.rewards.service import Verdict
 from ada.sampling.collector import Collector
 from ada.sampling.grouping import group_of
+from ada.sampling.passrate.ema import EMA
 from ada.sampling.schedules.dapo import Dapo
 from ada.sampling.seeds import seed_of
 from ada.trainer.credit import to_sequences
@@ -74,7 +75,7 @@ def run_trial(
         seed=seed,
         max_concurrent=64 * asked,
     )
-    beliefs = estimator.passrate.start() if learned_beliefs and estimator.passrate else RightBeliefs(pass_rates)
+    beliefs = estimator.passrate.start() if learned_beliefs and isinstance(estimator.passrate, EMA) else RightBeliefs(pass_rates)
 
     def refill(pools: Sequence[Pool]) -> Sequence[Prompt]:
         wanted = estimator.schedule.wanted(pools, asked) if isinstance(estimator.schedule, Dapo) else 0
@@ -103,7 +104,7 @@ def _update(
     if not sequences:
         return 0, np.zeros((len(pass_rates), ARMS))
     logits_PA = torch.tensor(np.log([Bandit(p).law_A for p in pass_rates]), requires_grad=True)
-    batch = one_row(sequences)
+    batch = one_row(sequences, [Bandit(pass_rates[rates[s.group]]).entropy for s in sequences])
     rows = torch.tensor([rates[s.group] for s in sequences])
     logprobs = logits_PA.log_softmax(-1)[rows, batch.tokens_RL[0]][None]
     per_token, _ = estimator.loss.per_token(logprobs, logprobs.detach(), batch)

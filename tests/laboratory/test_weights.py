@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ada.laboratory.bandit import Bandit
 from ada.laboratory.estimator import Estimator
 from ada.laboratory.moments import moments
 from ada.sampling.cost import pool_law
@@ -18,6 +19,8 @@ from ada.sampling.schedules.two_stage import TwoStage
 from ada.sampling.schedules.uniform import Uniform
 from ada.trainer.advantages.centred import Centred
 from ada.trainer.advantages.maxrl import MaxRL
+from ada.trainer.advantages.rlzvp import RLZVP
+from ada.trainer.advantages.signed import Signed
 from ada.trainer.losses.clipped import Clipped
 from ada.trainer.losses.raft import RAFT
 from ada.trainer.objectives.log import Log
@@ -84,7 +87,20 @@ def test_maxrl_is_the_plugged_in_log_objective():
     np.testing.assert_allclose(plugged_in * 15 / 16, weights(Estimator(Uniform(draws=16), advantage=MaxRL())))
 
 
-@pytest.mark.parametrize("group", [Random(), Balanced(importance=True)])
+def test_rewards_of_1_and_minus_1_are_unbiased_until_pools_of_one_outcome_are_rejected():
+    """2 r - 1 has twice the reward's gradient; a rejected pool would have given N / p (all right) or N / (1 - p) (all wrong)."""
+    kept, rejected = (weights(Estimator(Uniform(draws=8), advantage=Signed(), zero_variance=z)) for z in ("keep", "reject"))
+    np.testing.assert_allclose(kept, 16)
+    np.testing.assert_allclose(rejected, 16 - 8 * P**7 - 8 * (1 - P) ** 7)
+
+
+def test_rlzvp_adds_the_entropy_of_pools_all_right():
+    """A response of one token has its entropy as its own maximum, so pools all wrong add nothing: n alpha H of either sum, with chance p^n."""
+    plain, guided = (weights(Estimator(Uniform(draws=3), advantage=a)) for a in (Centred(baseline="group", scale="std"), RLZVP(alpha=0.1)))
+    np.testing.assert_allclose(guided - plain, [3 * 0.1 * Bandit(p).entropy * p**2 for p in P])
+
+
+@pytest.mark.parametrize("group", [Random(), Balanced(importance=True), MaxVariance(importance=True)])
 def test_a_part_that_stands_for_the_pool_has_its_direction(group):
     """Given the pool, the mean over the group is that of the pool, whose own mean as baseline costs 1/32."""
     np.testing.assert_allclose(weights(Estimator(Uniform(draws=32), group=group, size=4)) / 4, 31 / 32)
