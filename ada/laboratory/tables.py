@@ -23,7 +23,7 @@ from ada.trainer.losses.raft import RAFT
 DIRECTIONS = ("linear", "power", "log", "logit")
 RATES = [f"{p:g}" for p in PASS_RATES]
 DROPPED = {"keep": "", "drop": ", groups without credit dropped", "reject": ", pools of one outcome dropped"}
-STEPS, COPIES = 200, 4  # of the table that is drawn by chance
+STEPS, COPIES = 400, 4  # of the table that is drawn by chance
 
 
 EXACT = ("weights", "references", "bias", "asked", "noise", "stopped", "shares", "rows")
@@ -129,7 +129,6 @@ def _rows(rows: Iterable[Row]) -> str:
                 described(e.schedule) + (f", beliefs of {e.passrate.name}" if e.passrate else ""),
                 described(e.group) + (f", n = {e.size}" if e.size else ""),
                 described(e.advantage) + DROPPED[e.zero_variance],
-                +{"keep": "", "drop": ", groups without credit dropped", "reject": ", pools of one outcome dropped"}[e.zero_variance],
                 described(e.objective),
                 e.loss.name,
                 ", ".join(row.also),

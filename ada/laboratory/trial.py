@@ -151,7 +151,7 @@ class ArmRewards:
     def __init__(self) -> None:
         self.scored: list[tuple[Any, Verdict]] = []
 
-    def submit(self, key: Any, text: str, answer: str) -> None:
+    def submit(self, key: Any, text: str, answer: str, *_: object) -> None:
         self.scored.append((key, Verdict(float(is_right(int(text))), is_right(int(text)))))
 
     def poll(self, wait_seconds: float = 0.0) -> list[tuple[Any, Verdict]]:

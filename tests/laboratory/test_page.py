@@ -34,11 +34,6 @@ def test_all_that_is_exact_is_up_to_date():
     up_to_date(EXACT)
 
 
-def test_the_drawn_table_has_a_row_for_each_recipe():
-    drawn = PAGE.read_text(encoding="utf-8").split("<!-- table chance -->")[1].split("<!-- end -->")[0]
-    assert [row.label for row in recipe_rows() if f"| {row.label} |" not in drawn] == [], WRITE
-
-
 def test_tables_go_where_their_marks_are():
     assert with_tables("a\n<!-- table x -->\nold\n<!-- end -->\nb", {"x": "new"}) == "a\n<!-- table x -->\n\nnew\n\n<!-- end -->\nb"
     with pytest.raises(ValueError, match="0 places for table y"):

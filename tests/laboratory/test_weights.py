@@ -95,7 +95,7 @@ def test_rewards_of_1_and_minus_1_are_unbiased_until_pools_of_one_outcome_are_re
 
 
 def test_rlzvp_adds_the_entropy_of_pools_all_right():
-    """A response of one token has its entropy as its own maximum, so pools all wrong add nothing: n alpha H of either sum, with chance p^n."""
+    """A response of one token has its entropy as its own maximum, so pools all wrong add nothing; all right, n alpha H with chance p^n."""
     plain, guided = (weights(Estimator(Uniform(draws=3), advantage=a)) for a in (Centred(baseline="group", scale="std"), RLZVP(alpha=0.1)))
     np.testing.assert_allclose(guided - plain, [3 * 0.1 * Bandit(p).entropy * p**2 for p in P])
 
