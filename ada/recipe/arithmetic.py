@@ -5,6 +5,7 @@ from __future__ import annotations
 from ada.recipe.schema import Recipe
 from ada.sampling.groups.all import All
 from ada.sampling.groups.balanced import Balanced
+from ada.sampling.groups.max_variance import MaxVariance
 from ada.sampling.groups.positives import Positives
 from ada.sampling.schedules.dapo import Dapo
 from ada.sampling.schedules.est import Est
@@ -12,6 +13,10 @@ from ada.sampling.schedules.ngu import NeverGiveUp
 from ada.sampling.schedules.seq import Seq
 from ada.sampling.schedules.two_stage import TwoStage
 from ada.sampling.schedules.uniform import Uniform
+from ada.trainer.advantages.centred import Centred
+from ada.trainer.advantages.maxrl import MaxRL
+from ada.trainer.advantages.ngrpo import NGRPO
+from ada.trainer.advantages.rlzvp import RLZVP
 
 
 def arithmetic(recipe: Recipe, world: int) -> list[str]:
@@ -68,6 +73,25 @@ def _weight(recipe: Recipe) -> str:
     elif whole and isinstance(sampling, (Seq, TwoStage, NeverGiveUp)):
         by_draws = "E[draws | p]"
     line = f"{recipe.objective.name}: effective weight of a prompt = {by_draws} (from draws) x {gradient} (from the gradient)"
-    if isinstance(group, Balanced) and not group.importance:
-        line += "; balanced groups weigh right : wrong as (1-p) : p"
-    return line
+    return line + _by_advantage(recipe) + _by_group(recipe)
+
+
+def _by_advantage(recipe: Recipe) -> str:
+    """What the advantage adds to the weight."""
+    match recipe.advantage:
+        case MaxRL():
+            return " x 1/p (from the advantage)"
+        case Centred(scale="std") | RLZVP(otherwise=Centred(scale="std")) | NGRPO():
+            return " x (p (1-p))^-1/2 (from the standard deviation)"
+    return ""
+
+
+def _by_group(recipe: Recipe) -> str:
+    match recipe.sampling.group:
+        case Balanced(importance=False) | MaxVariance(importance=False):
+            return f"; {recipe.sampling.group.name} groups weigh right : wrong as (1-p) : p"
+        case Positives(importance=False):
+            return " x 1/p (from right answers alone)" if recipe.batch.responses_per_group is not None else "; right answers alone"
+        case Positives():
+            return "; right answers alone, in their share of the pool"
+    return ""

@@ -74,6 +74,33 @@ def test_the_est_recipe_weighs_prompts_by_one_over_p(p):
     assert by_draws * recipe.objective.weight(p) == pytest.approx(0.5 / p, rel=0.1)
 
 
+@pytest.mark.parametrize(
+    ("name", "weight"),
+    [
+        ("micro_grpo_n8", "effective weight of a prompt = 1 (from draws) x 1 (from the gradient)"),
+        ("micro_est_ema", "= (p + 0.02)^-0.5 (from draws) x alpha * p^(alpha-1) (from the gradient)"),
+        ("micro_seq_balance_log", "= 1 (from draws) x 1/p (from the gradient); balanced groups weigh right : wrong as (1-p) : p"),
+        ("micro_seq_balance_importance", "= 1 (from draws) x 1 (from the gradient)"),
+        ("micro_maxrl", "x 1/p (from the advantage)"),
+        ("micro_rlzvp", "x (p (1-p))^-1/2 (from the standard deviation)"),
+        ("micro_ngu", "= E[draws | p] (from draws) x 1 (from the gradient)"),
+        ("micro_gvm_raft", "= E[draws | p] (from draws) x 1 (from the gradient); right answers alone"),
+    ],
+)
+def test_the_effective_weight_is_told_before_training(name, weight):
+    (line,) = [line for line in arithmetic(read(name=name), 1) if line.startswith("objective")]
+    assert line.endswith(weight)
+
+
+def test_there_are_recipes_for_every_row_of_the_papers_tables():
+    models = ("qwen15b", "qwen15b_hard", "qwen7b", "llama3b", "qwen4b")
+    methods = "grpo_n4 grpo_n8 grpo_n16 dapo seq_pos seq_balance est_ema est_value_net gvm_raft seq_balance_dapo".split()
+    assert {f"{model}_{method}" for model in models for method in methods} <= set(RECIPES)
+    hard = read(name="qwen15b_hard_est_value_net")
+    assert (hard.model.path, hard.data.train.path) == ("Qwen/Qwen2.5-Math-1.5B", "RLHFlow/reinforce_ada_hard_prompt_1-5b")
+    assert (hard.sampling.passrate.name, hard.sampling.schedule.mean_draws, hard.batch.prompts_per_step) == ("value_net", 8, 512)
+
+
 def test_there_are_recipes():
     assert {"micro_seq_balance", "micro_grpo_n4"} <= set(RECIPES)
 

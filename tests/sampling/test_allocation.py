@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ada.sampling.allocation import allocate
+from ada.sampling.schedules.est import Est
+from tests.sampling.pools import pool
 
 
 @pytest.mark.parametrize(
@@ -68,10 +70,13 @@ def test_weights_that_mean_nothing_are_refused(weight):
 
 
 def test_a_hundred_thousand_prompts_take_no_time():
-    weights = np.random.default_rng(0).uniform(0.01, 1, 100_000) ** -0.5
+    """Of the schedule, beliefs read one by one; in time of this process, as the machine may be busy."""
+    rates = np.random.default_rng(0).beta(0.5, 1.5, 100_000).tolist()
+    pools = [pool("", id=f"test/{i}", belief=rate) for i, rate in enumerate(rates)]
     times = []
     for _ in range(5):
-        start = time.perf_counter()
-        assert allocate(weights, 800_000, 2, 32).sum() == 800_000
-        times.append(time.perf_counter() - start)
+        start = time.process_time()
+        budgets = Est(mean_draws=8, epsilon=0.02).budgets(pools)
+        times.append(time.process_time() - start)
+        assert sum(budgets) == 800_000
     assert min(times) < 0.05

@@ -117,6 +117,16 @@ def test_statistics_are_those_of_the_pooled_tokens_N02(tiny_model):
     assert stats.entropy == pytest.approx(torch.cat([h for _, h in laws]).mean().item(), rel=1e-5)
 
 
+def test_tokens_marked_by_entropy_learn_in_proportion_to_it(tiny_model):
+    """RL-ZVP's advantages from transformers' own entropies; at ratio 1 the loss is minus their mean over tokens."""
+    items = [dataclasses.replace(s, advantage=a, by_entropy=b) for s, a, b in zip(sequences(3), (0.1, -0.1, 0.5), (1, 1, 0), strict=True)]
+    with torch.no_grad():
+        right, wrong, plain = (law(load(tiny_model), s, 0.8)[1] for s in items)
+    advantages = torch.cat([0.1 * right, -0.1 * (wrong.max() - wrong), torch.full_like(plain, 0.5)])
+    actor = start(tiny_model, temperature=0.8)
+    assert actor.update(batches(actor, items), None, Clipped()).loss == pytest.approx(-advantages.mean().item(), rel=1e-5)
+
+
 def test_zero_learning_rate_moves_nothing(tiny_model):
     actor = start(tiny_model, learning_rate=0.0)
     before = weights(actor)

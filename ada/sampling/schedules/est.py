@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import Field
 
 from ada.config import config
@@ -41,7 +42,8 @@ class Est:
         return self.max_draws
 
     def budgets(self, pools: Sequence[Pool]) -> list[int]:
-        weights = [(_believed(pool) + self.epsilon) ** -self.exponent for pool in pools]
+        believed = np.fromiter((_believed(pool) for pool in pools), np.float64, len(pools))
+        weights = (believed + self.epsilon) ** -self.exponent
         return allocate(weights, round(self.mean_draws * len(pools)), self.min_draws, self.max_draws).tolist()
 
     def stop(self, pool: Pool) -> Outcome | None:
