@@ -11,6 +11,7 @@ from ada.sampling.schedules.dapo import Dapo
 from ada.sampling.schedules.est import Est
 from ada.sampling.schedules.ngu import NeverGiveUp
 from ada.sampling.schedules.seq import Seq
+from ada.sampling.schedules.speed import Speed
 from ada.sampling.schedules.two_stage import TwoStage
 from ada.sampling.schedules.uniform import Uniform
 from ada.trainer.advantages.centred import Centred
@@ -58,6 +59,8 @@ def _inner_draws(schedule: object) -> str:
             return f"{two.explore} draws each, then more by the rule `{two.rule}`, {two.mean_draws:g} on average in all"
         case NeverGiveUp() as ngu:
             return f"{ngu.check_every} draws at a time, at most {ngu.max_draws} each"
+        case Speed() as speed:
+            return f"{speed.screen} draws each, and {speed.draws - speed.screen} more where both outcomes are among them"
     return f"schedule `{getattr(schedule, 'name', schedule)}`"
 
 
@@ -70,7 +73,7 @@ def _weight(recipe: Recipe) -> str:
         sampling = sampling.inner
     if whole and isinstance(sampling, Est):
         by_draws = f"(p + {sampling.epsilon:g})^-{sampling.exponent:g}"
-    elif whole and isinstance(sampling, (Seq, TwoStage, NeverGiveUp)):
+    elif whole and isinstance(sampling, (Seq, TwoStage, NeverGiveUp, Speed)):
         by_draws = "E[draws | p]"
     line = f"{recipe.objective.name}: effective weight of a prompt = {by_draws} (from draws) x {gradient} (from the gradient)"
     return line + _by_advantage(recipe) + _by_group(recipe)
@@ -81,8 +84,10 @@ def _by_advantage(recipe: Recipe) -> str:
     match recipe.advantage:
         case MaxRL():
             return " x 1/p (from the advantage)"
-        case Centred(scale="std") | RLZVP(otherwise=Centred(scale="std")) | NGRPO():
+        case Centred(scale="std") | RLZVP(otherwise=Centred(scale="std")):
             return " x (p (1-p))^-1/2 (from the standard deviation)"
+        case NGRPO():
+            return " x about (p (1-p))^-1/2 (from the standard deviation)"
     return ""
 
 

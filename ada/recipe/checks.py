@@ -11,6 +11,7 @@ from ada.sampling.groups.balanced import Balanced
 from ada.sampling.groups.positives import Positives
 from ada.sampling.schedules.dapo import Dapo
 from ada.sampling.schedules.est import Est
+from ada.sampling.schedules.speed import Speed
 from ada.sampling.schedules.uniform import Uniform
 from ada.trainer.advantages.maxrl import MaxRL
 from ada.trainer.advantages.ngrpo import NGRPO
@@ -73,7 +74,7 @@ def _groups(recipe: Recipe) -> Iterator[Complaint]:
         yield Complaint(
             "batch.responses_per_group", f"group `balanced` is half right and half wrong; set an even number, for example {size + 1}"
         )
-    key, most = ("draws", schedule.draws) if isinstance(schedule, Uniform) else ("max_draws", getattr(schedule, "max_draws", None))
+    key, most = ("draws", schedule.draws) if isinstance(schedule, Uniform | Speed) else ("max_draws", getattr(schedule, "max_draws", None))
     if size is not None and most is not None and most < size:
         yield Complaint("batch.responses_per_group", f"more than schedule.{key} = {most}; draw more or train on fewer")
 
@@ -162,7 +163,7 @@ def _beliefs(recipe: Recipe) -> Iterator[Complaint]:
     needed = isinstance(recipe.sampling.schedule, Est) or _baseline(recipe.advantage) == "belief"
     if needed and recipe.sampling.passrate is None:
         who = "schedule `est`" if isinstance(recipe.sampling.schedule, Est) else "baseline `belief`"
-        yield Complaint("sampling.passrate", f"{who} needs a belief about pass rates; set sampling.passrate=ema")
+        yield Complaint("sampling.passrate", f"{who} needs a belief about pass rates; set sampling.passrate to ema or value_net")
     if not needed and recipe.sampling.passrate is not None:
         yield Complaint(
             "sampling.passrate", "nothing in this recipe reads the belief; set null, or use schedule `est` or baseline `belief`"

@@ -1,7 +1,8 @@
 """What a sampler will cost and yield where prompts have given pass rates: forecasts before anything is drawn.
 
-Uniform, Seq and never-give-up: exact. Est and two-stage: in the limit of many prompts a step, with beliefs that are right; a share between
-two integers is split between them. DAPO: likewise in that limit. Draws beyond a resolving prefix are not counted, nor failures to score.
+Uniform, Seq, never-give-up and SPEED: exact. Est and two-stage: in the limit of many prompts a step, with beliefs that are right; a share
+between two integers is split between them. DAPO: likewise in that limit. Draws beyond a resolving prefix are not counted, nor failures to
+score.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from ada.sampling.schedules.dapo import Dapo
 from ada.sampling.schedules.est import Est
 from ada.sampling.schedules.ngu import NeverGiveUp
 from ada.sampling.schedules.seq import Seq
+from ada.sampling.schedules.speed import Speed
 from ada.sampling.schedules.two_stage import TwoStage
 from ada.sampling.schedules.uniform import Uniform
 
@@ -127,12 +129,14 @@ def pool_ends(schedule: Schedule, p: Floats, profile: Profile) -> PoolEnds:
             return _by_law(schedule, p)
         case NeverGiveUp():
             return _never_give_up(schedule, p)
+        case Speed():
+            return _screened(schedule, p)
         case Est():
             return _allotted(schedule, p, profile)
         case TwoStage():
             return _two_stage(schedule, p, profile)
     raise ValueError(
-        f"schedule `{getattr(schedule, 'name', schedule)}` has no forecast; those that have: uniform, seq, ngu, est, two_stage, dapo"
+        f"schedule `{getattr(schedule, 'name', schedule)}` has no forecast; those that have: uniform, seq, ngu, speed, est, two_stage, dapo"
     )
 
 
@@ -156,6 +160,12 @@ def _never_give_up(schedule: NeverGiveUp, p: Floats) -> PoolEnds:
     right = np.zeros_like(reached)
     right[:, 0] = p**size
     return PoolEnds(draws, reached * (1 - again * failed), reached * failed * (1 - again), right)
+
+
+def _screened(schedule: Speed, p: Floats) -> PoolEnds:
+    wrong, right, none = (1 - p) ** schedule.screen, p**schedule.screen, np.zeros_like(p)
+    draws = np.array([schedule.screen, schedule.draws])
+    return PoolEnds(draws, np.stack([wrong + right, 1 - wrong - right], 1), np.stack([wrong, none], 1), np.stack([right, none], 1))
 
 
 def _allotted(schedule: Est, p: Floats, profile: Profile) -> PoolEnds:

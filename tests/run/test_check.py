@@ -119,3 +119,22 @@ def test_a_run_on_a_file_of_word_problems(style: list[str], first: str, last: st
     for sample in map(json.loads, (run / "samples.jsonl").read_text().splitlines()):
         assert sample["prompt"].startswith(first) and sample["prompt"].rstrip(" ").endswith(last)
         assert any(problem in sample["prompt"] for problem in problems)
+
+
+@pytest.mark.slow
+def test_recipes_of_every_architecture_and_unlike_methods_are_sound_in_one_process():
+    names = ["micro_rlzvp", "micro_speed", "micro_reinforce_rej", "llama3b_est_value_net", "qwen4b_gvm_raft"]
+    script = str(Path(__file__).with_name("check_recipes.py"))
+    environment = {k: v for k, v in os.environ.items() if k not in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")}
+    done = subprocess.run(
+        [sys.executable, script, *names],
+        cwd=ROOT,
+        env=environment | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [line.split()[0] for line in lines if line.endswith(": sound")] == names

@@ -15,6 +15,7 @@ from ada.sampling.schedules.dapo import Dapo
 from ada.sampling.schedules.est import Est
 from ada.sampling.schedules.ngu import NeverGiveUp
 from ada.sampling.schedules.seq import Seq
+from ada.sampling.schedules.speed import Speed
 from ada.sampling.schedules.two_stage import TwoStage
 from ada.sampling.schedules.uniform import Uniform
 from ada.types import PassRate, Response
@@ -26,6 +27,7 @@ SCHEDULES: dict[str, Schedule] = {
     "pos": Seq(exit="pos", check_every=4, max_draws=32, positives=1),
     "every draw": Seq(exit="pos", check_every=1, max_draws=9, positives=2),
     "ngu": NeverGiveUp(check_every=4, max_draws=24, again=0.7),
+    "speed": Speed(screen=3, draws=7),
     "est": Est(mean_draws=6.5, min_draws=2, max_draws=16),
     "two_stage": TwoStage(explore=3, mean_draws=7, max_draws=20),
     "dapo": Dapo(inner=Uniform(draws=4), max_gen_batches=2),
@@ -154,7 +156,9 @@ def test_cut_off_is_wrong_and_failures_are_neither():
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("kind", "RWCTE")
 def test_unsolvable_and_solved_prompts_end_A06(schedule, kind):
-    bound = {"uniform": 6, "balance": 32, "pos": 32, "every draw": 9, "ngu": 24, "est": 16, "two_stage": 20, "dapo": 4}[schedule]
+    bound = {"uniform": 6, "balance": 32, "pos": 32, "every draw": 9, "ngu": 24, "speed": 7, "est": 16, "two_stage": 20, "dapo": 4}[
+        schedule
+    ]
     pools, cost, _ = collect(always(kind), SCHEDULES[schedule], count=4)
     assert len(pools) == (8 if schedule == "dapo" else 4)  # at most twice the prompts, as max_gen_batches says
     assert all(0 < pool.drawn <= bound and pool.outcome is not None for pool in pools)

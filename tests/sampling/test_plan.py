@@ -14,6 +14,7 @@ from ada.sampling.schedules.dapo import Dapo
 from ada.sampling.schedules.est import Est
 from ada.sampling.schedules.ngu import NeverGiveUp
 from ada.sampling.schedules.seq import Seq
+from ada.sampling.schedules.speed import Speed
 from ada.sampling.schedules.two_stage import TwoStage
 from ada.sampling.schedules.uniform import Uniform
 from tests.sampling.pools import pool, sample
@@ -134,7 +135,13 @@ def test_dapo_opens_one_prompt_for_each_without_a_signal():
 
 
 @pytest.mark.parametrize(
-    "schedule", [Seq(exit="pos", positives=1, check_every=3, max_draws=9), NeverGiveUp(check_every=4, max_draws=12), Seq(check_every=4)]
+    "schedule",
+    [
+        Seq(exit="pos", positives=1, check_every=3, max_draws=9),
+        NeverGiveUp(check_every=4, max_draws=12),
+        Seq(check_every=4),
+        Speed(screen=3, draws=9),
+    ],
 )
 @pytest.mark.parametrize("p", [0.1, 0.7])
 def test_the_schedule_driven_by_chance(schedule, p):

@@ -1,4 +1,4 @@
-"""Seq and uniform against literal sequences of draws."""
+"""Seq, SPEED and uniform against literal sequences of draws."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from ada.sampling.schedules.seq import Seq
+from ada.sampling.schedules.speed import Speed
 from ada.sampling.schedules.uniform import Uniform
 from tests.sampling.pools import pool, sample, verdicts
 
@@ -29,6 +30,11 @@ from tests.sampling.pools import pool, sample, verdicts
         (Seq(exit="pos", check_every=2, max_draws=4, positives=1), "RR", 2, "resolved"),  # pos: needs no wrong answer
         (Seq(exit="balance", check_every=2, max_draws=4, positives=1), "RFFF", 4, "exhausted"),  # a failure is not a wrong answer
         (Seq(exit="balance", check_every=2, max_draws=4, positives=1), "RFWF", 4, "resolved"),
+        (Speed(screen=4, draws=8), "WWWW", 4, "gave_up"),
+        (Speed(screen=4, draws=8), "RRRR", 4, "gave_up"),
+        (Speed(screen=4, draws=8), "RFFF", 4, "gave_up"),  # a failure is not a wrong answer
+        (Speed(screen=4, draws=8), "WWWR WWWW", 8, "resolved"),
+        (Speed(screen=2, draws=6), "RW RR RR", 6, "resolved"),
         (Uniform(draws=4), "WWWW", 4, "exhausted"),
         (Uniform(draws=3), "RWF", 3, "exhausted"),
     ],

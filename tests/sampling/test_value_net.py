@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
+from ada.sampling.passrate.ema import EMA
 from ada.sampling.passrate.value_net import ValueNet
 from tests.sampling.pools import pool, prompt
 
@@ -81,3 +83,34 @@ def test_it_leaves_the_process_random_numbers_alone():
     torch.manual_seed(3)
     step(ValueNet().start(States([[1.0, 2.0, 0.0, 3.0]])), ["RW"])
     assert torch.equal(torch.rand(4), expected)
+
+
+@pytest.mark.slow
+def test_it_knows_more_of_prompts_never_drawn_than_counts_do():
+    """On the states of the micro-world's base model, with the pass rates that its corpus had: 8 draws of each of 32 prompts a step."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from ada.data.microworld import BASE
+    from ada.data.microworld.pupil import pass_rate
+    from ada.data.microworld.task import problems
+
+    tokenizer, model = AutoTokenizer.from_pretrained(BASE), AutoModelForCausalLM.from_pretrained(BASE, dtype=torch.float32)
+    rows = list(problems("train"))
+    with torch.no_grad():
+        states_BTH = model.model(torch.tensor([tokenizer(row.prompt).input_ids for row in rows])).last_hidden_state
+    dice = np.random.default_rng(0)
+    network = ValueNet().start(States(torch.cat([states_BTH[:, -1], states_BTH.mean(1)], 1).tolist()))
+    counts = EMA(discount=0.8).start()
+    order = np.concatenate([dice.permutation(512) for _ in range(2)])
+    errors = {network: [], counts: []}
+    for step in range(32):
+        asked = [prompt(f"test/{i}") for i in order[32 * step : 32 * step + 32]]
+        p = [pass_rate(rows[int(x.id.split("/")[1])]) for x in asked]
+        pools = ["".join(np.where(dice.random(8) < rate, "R", "W")) for rate in p]
+        for estimator, found in errors.items():
+            found.append(np.mean([abs(belief.mean - rate) for belief, rate in zip(estimator.believe(asked), p, strict=True)]))
+            estimator.learn([pool(verdicts, id=x.id) for verdicts, x in zip(pools, asked, strict=True)])
+    first, second = ({name: np.mean(found[half]) for name, found in errors.items()} for half in (slice(16), slice(16, 32)))
+    print(first, second)
+    assert first[network] < 0.75 * first[counts]  # counts have nothing but their prior in the first epoch
+    assert second[network] < first[network] and second[counts] < second[network]  # and the prompt's own counts from then on

@@ -19,6 +19,8 @@ class MoPPS:
     """One draw from each prompt's posterior Beta(a, b), and the prompts whose draw is nearest to the target (Thompson sampling).
 
     On k right of m: a <- discount a + (1 - discount) prior_right + k, and b likewise with m - k. A prompt never seen has the prior.
+
+    The authors' code chooses among a random part of the prompts at each step; here all of them are candidates.
     """
 
     name: Literal["mopps"] = "mopps"

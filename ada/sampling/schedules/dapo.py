@@ -11,6 +11,7 @@ from ada.config import config, one_of
 from ada.sampling.grouping import judged
 from ada.sampling.schedules.ngu import NeverGiveUp
 from ada.sampling.schedules.seq import Seq
+from ada.sampling.schedules.speed import Speed
 from ada.sampling.schedules.uniform import Uniform
 from ada.types import Outcome, Pool
 
@@ -21,7 +22,7 @@ class Dapo:
 
     name: Literal["dapo"] = "dapo"
     inner: Annotated[
-        Uniform | Seq | NeverGiveUp,
+        Uniform | Seq | NeverGiveUp | Speed,
         Field(discriminator="name", description="how many draws each prompt gets"),
         one_of.by_name,
     ] = Uniform()
