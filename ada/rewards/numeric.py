@@ -17,10 +17,8 @@ def score(response: str, answer: str, *, relative: float = 0.01, absolute: float
     """1.0 where the final answer is within `relative` times the gold number, or within `absolute`, of it; else 0.0.
 
     The response may be any formula with a value (`\\frac{100}{3}`, `3.3 \\times 10^1`); its unit is not looked at, a percent sign is.
-    Raises UnreadableGold for a gold answer that is no number, ValueError for a tolerance that is negative or not finite.
+    Raises UnreadableGold for a gold answer that is no number.
     """
-    if not 0 <= relative < float("inf") or not 0 <= absolute < float("inf"):
-        raise ValueError(f"relative = {relative} and absolute = {absolute}: a tolerance is 0 or a positive number")
     gold = number(unboxed(answer), lenient=False)
     if gold is None:
         raise UnreadableGold(f"gold answer {answer!r:.100} is no number")
@@ -28,6 +26,12 @@ def score(response: str, answer: str, *, relative: float = 0.01, absolute: float
     if given is None:
         return 0.0
     return float(abs(given - gold) <= max(Fraction(relative) * abs(gold), Fraction(absolute)))
+
+
+def ready(*, relative: float = 0.01, absolute: float = 0.0) -> None:
+    """Raises ValueError for a tolerance that is negative or not finite."""
+    if not 0 <= relative < float("inf") or not 0 <= absolute < float("inf"):
+        raise ValueError(f"relative = {relative} and absolute = {absolute}: a tolerance is 0 or a positive number")
 
 
 def number(text: str, lenient: bool) -> Fraction | None:
