@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+import time
+import uuid
+from pathlib import Path
 
+import psutil
 import pytest
 
 from ada.rewards.code import gold_problem, gold_response, program_of, same, score
+from ada.rewards.config import Reward
 from ada.rewards.functions import UnreadableGold
+from ada.rewards.service import RewardService
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
 ADD = json.dumps(
@@ -83,6 +89,36 @@ def test_a_program_that_knows_one_answer_passes_one_test() -> None:
 
 def test_a_program_out_of_time_is_wrong_not_unknown() -> None:
     assert rewarded("import time; time.sleep(600)", seconds=0.5) == 0.0
+
+
+def running(marker: str) -> bool:
+    return any(marker in " ".join(process.info["cmdline"] or ()) for process in psutil.process_iter(["cmdline"]))
+
+
+@pytest.mark.slow
+def test_a_program_ends_with_the_worker_that_is_killed_at_its_limit() -> None:
+    marker = f"marker-{uuid.uuid4()}"
+    gold = json.dumps({"tests": [{"call": "wait", "arguments": [marker], "returns": 1}]})
+    reward = Reward(function="ada.rewards.code:score", arguments={"seconds": 90, "total_seconds": 90}, workers=1, time_limit_seconds=8.0)
+    service = RewardService(reward)
+    service.submit("stuck", block("import time\ndef wait(marker): time.sleep(600)"), gold)
+    service.submit("next", block("def wait(marker): return 1"), gold)
+    service.poll()
+    deadline = time.monotonic() + 90
+    while not running(marker):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    verdicts = {}
+    while service.pending:
+        assert time.monotonic() < deadline
+        verdicts |= dict(service.poll(1.0))
+    assert verdicts["stuck"].failure == "timeout" and verdicts["next"].right
+    while running(marker):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    scratch = Path(service._scratch.name)
+    service.close()
+    assert not scratch.exists()
 
 
 def test_output_is_compared_without_trailing_space_and_with_its_errors() -> None:

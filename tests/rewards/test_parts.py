@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import re
 import time
 from pathlib import Path
 
@@ -14,6 +17,7 @@ from ada.rewards.functions import Facts
 from ada.rewards.service import RewardService
 
 HERE = Path(__file__).parent
+DOCUMENTATION = HERE.parents[1] / "docs" / "rewards.md"
 
 
 def scored(reward, tasks, seconds=60.0):
@@ -151,3 +155,16 @@ def test_parts_in_a_recipe():
         ["reward.function=null", "reward.parts.a={function: 'm:f', weight: 0.5, arguments: {x: [1, y]}}", "reward.right=a"],
     )
     assert recipe.reward.named == {"a": Part(function="m:f", weight=0.5, arguments={"x": [1, "y"]})}
+
+
+def test_the_documentation_names_what_there_is():
+    """Every function of the table exists and takes the arguments that it names."""
+    table = [line.split("|")[1:4] for line in DOCUMENTATION.read_text().splitlines() if line.startswith("| `ada.rewards.")]
+    assert len(table) == len(set(function for function, _, _ in table)) >= 11
+    for function, _, arguments in table:
+        module, _, name = function.strip(" `").partition(":")
+        parameters = inspect.signature(getattr(importlib.import_module(module), name)).parameters
+        named = re.findall(r"`(\w+)(?:: ([^`]+))?`", arguments)
+        assert {argument for argument, _ in named} <= parameters.keys(), function
+        for argument, default in named:
+            assert not default or parameters[argument].default == float(default), (function, argument)
