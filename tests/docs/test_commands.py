@@ -1,4 +1,7 @@
-"""Each command in docs/ and the README does what it is shown to do: parsed, its recipe read, and run where that is cheap."""
+"""Each command in docs/ and the README does what it is shown to do: parsed, its recipe read, and run where that is cheap.
+
+Two pages have a test of their own: see pages.py.
+"""
 
 from __future__ import annotations
 
