@@ -20,6 +20,9 @@ from ada.rewards.judge import read_verdict, score
 from ada.rewards.service import RewardService
 
 
+pytestmark = pytest.mark.slow  # the client takes seconds to import
+
+
 class Server(ThreadingHTTPServer):
     """Compares the candidate with the reference as text; the first `failures` requests get a 500."""
 
@@ -134,7 +137,6 @@ def test_only_a_clear_last_line_is_read(reply: str, verdict: float | None) -> No
         assert read_verdict(reply) == verdict
 
 
-@pytest.mark.slow
 def test_through_the_service(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUDGE_API_KEY", "secret-of-the-judge")
     arguments = {"model": "m", "base_url": server.url, "key": "JUDGE_API_KEY", "retries": 0}

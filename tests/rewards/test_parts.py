@@ -16,6 +16,7 @@ from ada.rewards.config import Part, Reward
 from ada.rewards.functions import Facts
 from ada.rewards.service import RewardService
 
+pytestmark = pytest.mark.slow  # each starts reward workers
 HERE = Path(__file__).parent
 DOCUMENTATION = HERE.parents[1] / "docs" / "rewards.md"
 

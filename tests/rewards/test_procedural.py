@@ -11,6 +11,7 @@ from ada.data.sources.reasoning_gym import ReasoningGym
 from ada.rewards.functions import UnreadableGold
 from ada.rewards.procedural import gold_problem, gold_response, score
 
+pytestmark = pytest.mark.slow  # the library takes seconds to import
 TASKS = {"chain_sum": {"max_terms": 3}, "leg_counting": {}, "sudoku": {}, "rubiks_cube": {}}
 
 

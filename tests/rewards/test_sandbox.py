@@ -15,7 +15,7 @@ import pytest
 from ada.rewards.sandbox import run as sandbox
 from ada.rewards.sandbox.run import Limits, run
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")]
 LIMITS = Limits(seconds=20.0)  # a loaded machine starts a process slowly
 
 ATTACKS = """

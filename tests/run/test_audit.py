@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from ada.check.audit import audit
 from ada.check.problems import sums
 from ada.data.sources import Row
 from ada.rewards.config import Part, Reward
 
+pytestmark = pytest.mark.slow  # each starts reward workers
 MATH = "ada.rewards.math:score"
 
 

@@ -297,8 +297,8 @@ def _equality(sides: list[str], signs: list[str], tight: bool) -> Answer:
 
 
 def _half_place(side: str) -> float:
-    """By how much a decimal of three places or more may be off as it was rounded; 0 for everything else."""
-    decimal = re.fullmatch(r"\s*-?\d*\.(\d{3,})\s*", side)
+    """By how much a decimal of two places or more may be off as it was rounded; 0 for everything else."""
+    decimal = re.fullmatch(r"\s*-?\d*\.(\d{2,})\s*", side)
     return 0.5000001 * 10.0 ** -len(decimal[1]) if decimal else 0.0
 
 
