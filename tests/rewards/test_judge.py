@@ -19,7 +19,6 @@ from ada.rewards.functions import BadValue, Facts
 from ada.rewards.judge import read_verdict, score
 from ada.rewards.service import RewardService
 
-
 pytestmark = pytest.mark.slow  # the client takes seconds to import
 
 
