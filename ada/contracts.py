@@ -7,6 +7,7 @@ Where a method remembers something, `start` makes the thing that remembers, and 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import torch
@@ -119,12 +120,16 @@ class EngineMethod(Method, Protocol):  # ada/engine/engines
     def memory(self, size: ModelSize, longest: int, device_bytes: int, gpu: bool) -> dict[str, int]:
         """Bytes it will hold on a rank's device, by part; `longest`: tokens of prompt and response."""
 
-    def start(self, model_folder: str, generation: Generation, dtype: str, seed: int) -> Engine: ...
+    def start(self, model_folder: str, generation: Generation, dtype: str, seed: int, evaluation: Generation | None = None) -> Engine:
+        """It draws by `generation`, and has room for `evaluation`, a law that it may be told to draw by at times."""
 
 
 class Engine(Protocol):  # one per rank, in the trainer's process
     weight_version: int
     received: Fingerprint  # of the weights of the last load
+
+    def drawing(self, law: Generation) -> AbstractContextManager[None]:
+        """Inside, draws follow `law`. No draw may be running."""
 
     def submit(self, draw: Draw) -> None: ...
     def step(self) -> list[Response]:

@@ -75,4 +75,6 @@ def shares(sequences: Sequence[TokenSequence], updates: int) -> list[list[TokenS
 
 def timed_evaluation(run: Run, step: int) -> dict[str, float | None]:
     started = time.perf_counter()
-    return {**evaluate(run.collector, run.held_out, run.recipe.evaluation.samples, step), "time/eval": time.perf_counter() - started}
+    evaluation = run.recipe.evaluation
+    metrics = evaluate(run.collector, run.held_out, evaluation.samples, evaluation.law(run.recipe.generation), step)
+    return {**metrics, "time/eval": time.perf_counter() - started}

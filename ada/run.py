@@ -109,7 +109,7 @@ class Run:
         with self.directory.measuring(step) as metrics:
             yield metrics
         record = StepRecord(step, dict(metrics))
-        if evaluated := {name: value for name, value in metrics.items() if name.startswith("eval/")}:
+        if evaluated := {name: value for name, value in metrics.items() if "@" in name}:
             self.evaluations[step] = evaluated
         if step:
             self.progress.step(record)
@@ -197,7 +197,8 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
         if tracker:
             closing.push(lambda kind, error, trace: tracker.close(exit_code=int(kind is not None)))
         actor = Actor.start(folder, recipe.trainer, recipe.model.torch_dtype, recipe.generation.temperature)
-        engine = recipe.engine.start(folder, recipe.generation, recipe.model.dtype, recipe.seed)
+        evaluation = recipe.evaluation.law(recipe.generation)
+        engine = recipe.engine.start(folder, recipe.generation, recipe.model.dtype, recipe.seed, evaluation)
         closing.callback(engine.close)
         collector = Collector(
             engine,

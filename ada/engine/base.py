@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import torch
@@ -34,9 +35,11 @@ UNKNOWN = -1  # a weight version nobody has vouched for
 class GuardedEngine(ABC):
     """An engine that refuses to generate until a complete set of weights is in it, and again once a load failed."""
 
-    def __init__(self, folder: ModelFolder, generation: Generation) -> None:
+    def __init__(self, folder: ModelFolder, generation: Generation, room: int) -> None:
+        """`room`: tokens that a prompt and its response may take together."""
         self.folder = folder
         self.generation = generation
+        self.room = room
         self.weight_version = UNKNOWN
         self.received = Fingerprint()  # of the weights of the last load
         self._refusal: str | None = "it holds no weights anyone has vouched for: call load_weights (or trust_folder_weights) first"
@@ -63,6 +66,18 @@ class GuardedEngine(ABC):
 
     @abstractmethod
     def close(self) -> None: ...
+
+    @contextmanager
+    def drawing(self, law: Generation) -> Iterator[None]:
+        """Inside, draws follow `law`, as those of an evaluation do; after, the law from before. No draw may be running."""
+        self._require_idle("change the law of sampling")
+        if law.most_tokens > self.room:
+            raise EngineError(f"a law of {law.most_tokens} tokens, but the engine has room for {self.room}: start it with this law, too")
+        before, self.generation = self.generation, law
+        try:
+            yield
+        finally:
+            self.generation = before
 
     def submit(self, draw: Draw) -> None:
         """Queue a draw. Refused: no complete weights, a prompt that is too long or not of this vocabulary, a draw that already runs."""

@@ -56,12 +56,12 @@ def _end_ids(path: str, of_config: int | list[int] | None) -> tuple[int, ...]:
     return tuple(sorted(ids))
 
 
-def require_room(folder: ModelFolder, generation: Generation) -> int:
-    """max_prompt_tokens + max_response_tokens, refused where the model has no positions for them."""
-    total = generation.max_prompt_tokens + generation.max_response_tokens
-    if folder.context is not None and total > folder.context:
-        raise EngineError(
-            f"generation.max_prompt_tokens={generation.max_prompt_tokens} + max_response_tokens={generation.max_response_tokens} = {total} "
-            f"tokens, but {folder.path} has max_position_embeddings={folder.context}: lower one of the two"
-        )
-    return total
+def require_room(folder: ModelFolder, generation: Generation, evaluation: Generation | None) -> int:
+    """Tokens that the longer of the two laws' prompts and responses take together, refused where the model has no positions for them."""
+    for section, law in (("generation", generation), ("evaluation", evaluation)):
+        if law is not None and folder.context is not None and law.most_tokens > folder.context:
+            raise EngineError(
+                f"generation.max_prompt_tokens={law.max_prompt_tokens} + {section}.max_response_tokens={law.max_response_tokens} = "
+                f"{law.most_tokens} tokens, but {folder.path} has max_position_embeddings={folder.context}: lower one of the two"
+            )
+    return max(law.most_tokens for law in (generation, evaluation) if law is not None)

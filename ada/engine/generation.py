@@ -18,6 +18,11 @@ class Generation:
     max_prompt_tokens: Annotated[int, Field(gt=0, description="tokens; a longer prompt is refused, never cut")] = 512
     max_response_tokens: Annotated[int, Field(gt=0, description="tokens, the end token included; every response has all of them")] = 1024
 
+    @property
+    def most_tokens(self) -> int:
+        """Of a prompt and its response together."""
+        return self.max_prompt_tokens + self.max_response_tokens
+
 
 def processed_logprobs(logits_SV: torch.Tensor, law: Generation) -> torch.Tensor:
     """[S, V] logits -> [S, V] float32 log-probs a draw is made from; -inf where top_k or top_p rule a token out.

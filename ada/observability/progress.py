@@ -68,7 +68,7 @@ class PlainLines:
         fields = {"step": str(record.step), "total": str(self._time.total)}
         fields |= {name: _plain_number(record.metrics.get(metric)) for name, metric in _SHOWN.items()}
         fields["seconds_left"] = _plain_number(self._time.left)
-        fields |= {name: _plain_number(value) for name, value in record.metrics.items() if name.startswith("eval/")}
+        fields |= {name: _plain_number(value) for name, value in record.metrics.items() if "@" in name}
         self._print(" ".join(f"{name}={value}" for name, value in fields.items()))
 
     def note(self, text: str) -> None:
@@ -101,7 +101,7 @@ class LiveDisplay:
         reward = record.metrics.get("reward/mean")
         if reward is not None:
             self._rewards.append(reward)
-        held_out = [f"{name[5:]} {fixed(value, 3)}" for name, value in record.metrics.items() if name.startswith("eval/")]
+        held_out = [f"{name[5:]} {fixed(value, 3)}" for name, value in record.metrics.items() if "@" in name]
         if held_out:
             self.note(f"step {record.step}   held out   {'   '.join(held_out)}")
 

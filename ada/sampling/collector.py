@@ -75,14 +75,16 @@ class Collector:
         window: int | None = None,
         believe: Callable[[Sequence[Prompt]], Sequence[PassRate | None]] = lambda prompts: [None] * len(prompts),
         refill: Callable[[Sequence[Pool]], Sequence[Prompt]] = lambda pools: (),
+        closed: Callable[[Pool], None] = lambda pool: None,
     ) -> tuple[list[Pool], Cost]:
         """Every prompt's pool, in the order of the prompts, the same on every rank. Collective.
 
         `name` (for example "step-7") is the part of the draws' seeds that tells this collection from others. `refill` is shown the
-        finished pools and names the prompts to sample beside them, until it names none.
+        finished pools and names the prompts to sample beside them, until it names none. `closed` is shown each pool that gets an outcome,
+        on the rank that drew it.
         """
         pools: list[Pool] = []
-        work = _Collection(self, name, schedule, window or schedule.check_every)
+        work = _Collection(self, name, schedule, window or schedule.check_every, closed)
         while prompts or _allot(schedule, pools):
             pools += [
                 Pool(prompt, belief=belief, seed=seed_of(self.seed, "pool", name, prompt.id))
@@ -114,10 +116,10 @@ def _allot(schedule: Schedule, pools: Sequence[Pool]) -> bool:
 class _Collection:
     """One rank's share of one collection."""
 
-    def __init__(self, collector: Collector, name: str, schedule: Schedule, window: int):
+    def __init__(self, collector: Collector, name: str, schedule: Schedule, window: int, closed: Callable[[Pool], None]):
         self.engine, self.rewards, self.decode, self.ranks = collector.engine, collector.rewards, collector.decode, collector.ranks
         self.seed, self.slots, self.should_stop = collector.seed, collector.max_concurrent, collector.should_stop
-        self.name, self.schedule, self.window = name, schedule, window
+        self.name, self.schedule, self.window, self.closed = name, schedule, window, closed
         self.number = next(collector.numbers)
         self.pools: Sequence[Pool] = ()  # of all ranks; those from `first` on are up for claim
         self.first = self.share = 0
@@ -228,6 +230,8 @@ class _Collection:
         if pool.closed or pool.spent:
             self.open -= 1
             self._drop_surplus(pool)
+            if pool.closed:
+                self.closed(pool.pool)
         elif pool.may_launch():
             self.ready.append(pool)
 

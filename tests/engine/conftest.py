@@ -13,6 +13,7 @@ from ada.engine.generation import Generation
 
 VOCABULARY, CONTEXT, ENDS = 32, 256, (1, 2)
 GENERATION = Generation(max_prompt_tokens=160, max_response_tokens=20)
+EVALUATION = Generation(max_prompt_tokens=160, max_response_tokens=30, temperature=0.8, top_p=0.9)
 
 
 def random_qwen2(tied: bool, seed: int) -> Qwen2ForCausalLM:

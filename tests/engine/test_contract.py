@@ -21,7 +21,7 @@ from ada.engine.errors import EngineError, ResponseError
 from ada.engine.generation import Generation
 from ada.engine.sync import SyncError, sync
 from ada.types import Draw, Prompt, Response
-from tests.engine.conftest import ENDS, GENERATION, VOCABULARY, random_qwen2
+from tests.engine.conftest import ENDS, EVALUATION, GENERATION, VOCABULARY, random_qwen2
 
 Model = torch.nn.Module
 Marks = tuple[object, ...]
@@ -57,7 +57,7 @@ def started(request: pytest.FixtureRequest, tied_folder: str) -> Iterator[Starte
         seeded(123)
     with mock.patch.dict(os.environ, {"LOCAL_WORLD_SIZE": "1", "LD_PRELOAD": ""}):
         before = marks_left()
-        engine = settings.start(tied_folder, GENERATION, "float32", seed=0)
+        engine = settings.start(tied_folder, GENERATION, "float32", seed=0, evaluation=EVALUATION)
         after = marks_left()
         with pytest.raises(EngineError) as refusal:
             engine.submit(draw(0))
@@ -137,6 +137,24 @@ def assert_of_model(model: Model, engine: GuardedEngine, draws: list[Draw], tole
         logits = logits_after(model, each.prompt.token_ids, response.token_ids)
         wanted = [expected_logprob(row, token, engine.generation) for row, token in zip(logits, response.token_ids, strict=True)]
         assert response.logprobs == pytest.approx(wanted, abs=tolerance)
+
+
+def test_evaluation_draws_by_its_own_law_and_training_by_its_own_again_Z03(engine: GuardedEngine, models: list[Model]) -> None:
+    """Half as many tokens again, at another temperature: some responses are longer than training's may be."""
+    draws = [draw(number, index) for number in range(4) for index in range(3)]
+    alone = finish(engine, draws)
+    with engine.drawing(EVALUATION):
+        assert_of_model(models[0], engine, draws)
+        lengths = [len(response.token_ids) for response in finish(engine, draws).values()]
+        engine.submit(draws[0])
+        with pytest.raises(EngineError, match="cannot change the law of sampling while 1 draws run"), engine.drawing(GENERATION):
+            pass
+        engine.abort(draws[:1])
+    assert max(lengths) > GENERATION.max_response_tokens
+    assert finish(engine, draws) == alone
+    wide = dataclasses.replace(EVALUATION, max_response_tokens=EVALUATION.max_response_tokens + 1)
+    with pytest.raises(EngineError, match="191 tokens, but the engine has room for 190"), engine.drawing(wide):
+        pass
 
 
 def held_sequences() -> list[tuple[int, ...]]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
 
 from ada.contracts import Schedule
 from ada.engine.errors import ResponseError
+from ada.engine.generation import Generation
 from ada.ranks import Ranks
 from ada.rewards.service import Verdict
 from ada.sampling.collector import Collector
@@ -60,11 +62,21 @@ class StandInEngine:
         self.most = 0  # draws that ran together
         self.most_of_a_prompt = 0
         self.steps = 0
+        self.laws: list[Generation | None] = [None]  # the last one holds
+        self.law_of: dict[int, Generation | None] = {}  # by a draw's seed
+
+    @contextmanager
+    def drawing(self, law: Generation) -> Iterator[None]:
+        assert not self.running
+        self.laws.append(law)
+        yield
+        self.laws.pop()
 
     def submit(self, draw: Draw) -> None:
         assert (draw.prompt.id, draw.index) not in self.running
         self.running[draw.prompt.id, draw.index] = draw
         self.submitted.append(draw)
+        self.law_of[draw.seed] = self.laws[-1]
         self.most = max(self.most, len(self.running))
         self.of_prompt[draw.prompt.id] += 1
         self.most_of_a_prompt = max(self.most_of_a_prompt, self.of_prompt[draw.prompt.id])

@@ -41,11 +41,12 @@ class Transformers:
         cache = slots * (longest * size.kv_numbers * size.parameter_bytes + 4 * size.vocabulary)
         return {"engine": size.parameters * size.parameter_bytes, "KV cache": cache}
 
-    def start(self, model_folder: str, generation: Generation, dtype: str, seed: int) -> TransformersEngine:
+    def start(
+        self, model_folder: str, generation: Generation, dtype: str, seed: int, evaluation: Generation | None = None
+    ) -> TransformersEngine:
         """`seed` is not used: every draw has its own."""
         folder = read_folder(model_folder)
-        require_room(folder, generation)
-        return TransformersEngine(folder, generation, self.max_concurrent, dtype)
+        return TransformersEngine(folder, generation, require_room(folder, generation, evaluation), self.max_concurrent, dtype)
 
 
 class SlotCache(Cache):
@@ -74,8 +75,8 @@ class SlotCache(Cache):
 class TransformersEngine(GuardedEngine):
     """Running draws fill slots 0..n-1 of preallocated tensors; when one ends, the last takes its slot."""
 
-    def __init__(self, folder: ModelFolder, generation: Generation, max_concurrent: int, dtype: str) -> None:
-        super().__init__(folder, generation)
+    def __init__(self, folder: ModelFolder, generation: Generation, room: int, max_concurrent: int, dtype: str) -> None:
+        super().__init__(folder, generation, room)
         on = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0))) if torch.cuda.is_available() else torch.device("cpu")
         with own_random_state():
             model = AutoModelForCausalLM.from_pretrained(folder.path, dtype=getattr(torch, dtype), attn_implementation="sdpa")
@@ -86,16 +87,15 @@ class TransformersEngine(GuardedEngine):
         self._allocate(-(-max_concurrent // ROWS) * ROWS, on)
 
     def _allocate(self, slots: int, on: torch.device) -> None:
-        config, law = self._model.config.get_text_config(), self.generation
+        config, length = self._model.config.get_text_config(), self.room
         heads = config.num_key_value_heads
         head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-        length = law.max_prompt_tokens + law.max_response_tokens
         self._kv = torch.zeros(config.num_hidden_layers, 2, slots, heads, length, head_dim, dtype=self._model.dtype, device=on)
         self._cache = SlotCache(self._kv)
         self._logits_SV = torch.zeros(slots, self.folder.vocabulary, device=on)  # of the next token
-        self._uniforms_ST = torch.zeros(slots, law.max_response_tokens, dtype=torch.float64, device=on)  # one for each token to come
-        self._tokens_ST = torch.zeros(slots, law.max_response_tokens, dtype=torch.int64, device=on)
-        self._logprobs_ST = torch.zeros(slots, law.max_response_tokens, device=on)
+        self._uniforms_ST = torch.zeros(slots, length, dtype=torch.float64, device=on)  # one for each token to come
+        self._tokens_ST = torch.zeros(slots, length, dtype=torch.int64, device=on)
+        self._logprobs_ST = torch.zeros(slots, length, device=on)
         self._written_S = torch.zeros(slots, dtype=torch.int64, device=on)  # response tokens so far
         self._prompt_S = torch.zeros(slots, dtype=torch.int64, device=on)  # prompt tokens
         self._of_slots = (self._uniforms_ST, self._tokens_ST, self._logprobs_ST, self._written_S, self._prompt_S, self._logits_SV)
@@ -131,7 +131,8 @@ class TransformersEngine(GuardedEngine):
         self._kv[:, :, slot, :, : len(prompt)] = kv
         self._logits_SV[slot] = logits_V
         own = torch.Generator().manual_seed(draw.seed)
-        self._uniforms_ST[slot] = torch.rand(self.generation.max_response_tokens, generator=own, dtype=torch.float64)
+        most = self.generation.max_response_tokens
+        self._uniforms_ST[slot, :most] = torch.rand(most, generator=own, dtype=torch.float64)
         self._written_S[slot], self._prompt_S[slot] = 0, len(prompt)
         self._slots.append(draw)
 

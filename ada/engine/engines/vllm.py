@@ -42,16 +42,15 @@ class VLLM:
             return {"engine": int(self.gpu_memory_utilization * device_bytes)}
         return {"engine": size.parameters * size.parameter_bytes, "KV cache": int(self.cpu_kv_cache_gib * 2**30)}
 
-    def start(self, model_folder: str, generation: Generation, dtype: str, seed: int) -> VLLMEngine:
+    def start(self, model_folder: str, generation: Generation, dtype: str, seed: int, evaluation: Generation | None = None) -> VLLMEngine:
         """Needs torch.distributed to be initialised, and all ranks to call it together."""
         folder = read_folder(model_folder)
-        require_room(folder, generation)
-        return VLLMEngine(folder, generation, self, dtype, seed)
+        return VLLMEngine(folder, generation, require_room(folder, generation, evaluation), self, dtype, seed)
 
 
 class VLLMEngine(GuardedEngine):
-    def __init__(self, folder: ModelFolder, generation: Generation, settings: VLLM, dtype: str, seed: int) -> None:
-        super().__init__(folder, generation)
+    def __init__(self, folder: ModelFolder, generation: Generation, room: int, settings: VLLM, dtype: str, seed: int) -> None:
+        super().__init__(folder, generation, room)
         _require_vllm()
         if not torch.distributed.is_initialized():
             raise EngineError(
@@ -71,8 +70,7 @@ class VLLMEngine(GuardedEngine):
         from vllm import EngineArgs, LLMEngine
 
         on_cpu = not torch.cuda.is_available()
-        total = require_room(self.folder, self.generation)
-        self._max_model_len = min(total + 1, self.folder.context or total + 1)  # vLLM scores a sequence only if one more token fits
+        self._max_model_len = min(self.room + 1, self.folder.context or self.room + 1)  # vLLM scores a sequence only if one more token fits
         return LLMEngine.from_engine_args(
             EngineArgs(
                 model=self.folder.path,
