@@ -1,6 +1,8 @@
 # Needs Python 3.11, make and g++ on Linux, x86-64. Every target installs what it needs first, once; `make help` lists them.
 
 RECIPE ?= micro_seq_balance
+MODEL  ?= microworld
+SUITE  ?= micro
 ARGS   ?=
 JOBS   ?= 2
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
@@ -36,7 +38,7 @@ LAUNCH = $(if $(filter 1,$(NPROC)),,$(TORCHRUN) --nproc-per-node=$(NPROC) )$(VEN
 PYTEST = $(VENV)/bin/pytest --numprocesses $(JOBS) --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help install train check prepare test test-fast lint reproduce bench docs lock clean
+.PHONY: help install train eval doctor check prepare test test-fast lint reproduce bench docs lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +49,12 @@ install: $(INSTALLED) $(LINKED) ## .venv with exactly the versions of requiremen
 
 train: install ## train a policy: RECIPE=name ARGS="key=value ..." NPROC=n
 	$(LAUNCH) train $(RECIPE) $(ARGS)
+
+eval: install ## evaluate a model: MODEL=folder-or-hub-id SUITE=name ARGS="key=value ..." NPROC=n
+	$(LAUNCH) eval $(MODEL) $(SUITE) $(ARGS)
+
+doctor: install ## check the installation: versions, GPUs, the engine, two tiny steps
+	$(VENV)/bin/ada doctor
 
 check: install ## check a recipe and run two shrunk steps of it on the CPU: RECIPE= ARGS=
 	$(VENV)/bin/ada check $(RECIPE) $(ARGS)

@@ -9,8 +9,10 @@ from ada.data.microworld import BASE
 from ada.recipe.errors import RecipeError
 
 
-def model_folder(path: str, family: str) -> Path:
+def model_folder(path: str, family: str | None) -> Path:
     """The Hugging Face folder of `microworld`, of a local path, or of a hub id (downloaded once, then from the cache).
+
+    `family`: the model_type it must have; None: any.
 
     Raises FileNotFoundError or RecipeError with the key to change.
     """
@@ -20,7 +22,7 @@ def model_folder(path: str, family: str) -> Path:
     if not (folder / "config.json").is_file():
         raise FileNotFoundError(f"model.path = {path!r}: {folder} holds no config.json; it must be a Hugging Face model folder.")
     found = json.loads((folder / "config.json").read_text()).get("model_type")
-    if found != family:
+    if family is not None and found != family:
         raise RecipeError(f"model.family = {family!r}, but {folder}/config.json says model_type {found!r}. Set model.family={found}.")
     return folder
 

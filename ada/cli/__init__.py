@@ -33,6 +33,12 @@ def main(arguments: list[str] | None = None) -> None:
     command.add_argument("runs", metavar="RUN", nargs="+", help="a run's folder, or its name in runs/; it need not have ended")
     command.add_argument("--output", metavar="FILE", help="default: RUN/report.html; of several, comparison.html beside the first")
     _reproduce_options(commands)
+    _evaluation_commands(commands)
+    help_text = "the runs of a folder with their key figures"
+    command = commands.add_parser("runs", help=help_text, description=help_text, allow_abbrev=False)
+    command.add_argument("folder", metavar="FOLDER", nargs="?", default="runs", help="where runs are written; default: runs")
+    help_text = "check the installation: versions, GPUs, tools, the engine and two tiny steps; a fix for each fault"
+    commands.add_parser("doctor", help=help_text, description=help_text, allow_abbrev=False)
     known, rest = parser.parse_known_args(arguments)
     given = vars(known)
     if wrong := [text for text in rest if text.startswith("-") or "=" not in text or "overrides" not in given]:
@@ -47,6 +53,18 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(getattr(import_module(f"ada.cli.{command}"), command)(**given))
 
 
+def _evaluation_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    help_text = "avg@k and pass@k of a model on a suite of problems, with intervals; a killed evaluation goes on where it was"
+    command = commands.add_parser("eval", help=help_text, description=help_text, allow_abbrev=False)
+    command.add_argument("name", metavar="MODEL", help="a Hugging Face folder or hub id, a run (its last checkpoint), or microworld")
+    command.add_argument("suite", metavar="SUITE", help="a name in suites/ or the path of a YAML file")
+    command.add_argument("overrides", metavar="key=value", nargs="*", help="suite keys to change, for example samples=8")
+    command.add_argument("--output", metavar="FOLDER", help="default: evals/MODEL-SUITE")
+    command.add_argument("--against", metavar="FOLDER", help="an earlier evaluation, to print the paired difference from it")
+    help_text = "the paired difference of two evaluations, with its interval"
+    command = commands.add_parser("compare", help=help_text, description=help_text, allow_abbrev=False)
+    command.add_argument("first", metavar="FIRST", help="a folder that `ada eval` wrote")
+    command.add_argument("second", metavar="SECOND", help="another one; differences are SECOND minus FIRST")
 def _prepare_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--output", metavar="FOLDER", required=True, help="where problems.parquet and the report go; one begun goes on")
     command.add_argument(

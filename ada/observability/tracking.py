@@ -1,4 +1,4 @@
-"""Metrics on Weights & Biases. A fault of the tracker is counted and told once; it never ends the run."""
+"""Metrics on Weights & Biases and other trackers. A fault of a tracker is counted and told once; it never ends the run."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ import logging
 import secrets
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
 from ada.config import config
+from ada.observability.other_trackers import open_tracker
+from ada.observability.wandb_run import define, table
 
 if TYPE_CHECKING:
     from ada.types import StepRecord
@@ -36,6 +39,10 @@ class Tracking:
     ] = "auto"
     project: Annotated[str, Field(min_length=1, description="the project on wandb")] = "ada"
     entity: Annotated[str | None, Field(description="user or team on wandb; null: the account's default")] = None
+    also: Annotated[
+        list[Literal["tensorboard", "trackio", "mlflow", "aim", "comet_ml", "clearml", "dvclive", "swanlab"]],
+        Field(description="other trackers that metrics go to as well, each from a package of its own: [tensorboard]"),
+    ] = field(default_factory=list)
 
 
 class Tracker:
@@ -45,6 +52,10 @@ class Tracker:
         """`folder`: the run's; wandb's own files go into folder/wandb. `recipe`: as resolved, logged as the run's config."""
         self.faults = 0
         self._run: Any = None
+        self._others: list[Any] = []
+        self._defined: set[str] = set()  # metrics that wandb knows axis and summary of
+        for other in config.also:
+            self._guard(lambda other=other: self._others.append(open_tracker(other, folder, config.project, name)), other)  # type: ignore[misc]
         if config.wandb != "off":
             self._guard(lambda: self._start(config, folder, name, recipe))
 
@@ -56,7 +67,14 @@ class Tracker:
     def log(self, record: StepRecord) -> None:
         """All metrics of a step that have a value, at that step."""
         metrics = {name: value for name, value in record.metrics.items() if value is not None}
-        self._guard(lambda: self._run and self._run.log(metrics, step=record.step))
+        self._guard(lambda: self._run and self._log(metrics, record.step))
+        for other in self._others:
+            self._guard(lambda other=other: other.log(metrics, step=record.step), other.name)  # type: ignore[misc]
+
+    def samples(self, step: int, rows: Sequence[Mapping[str, Any]]) -> None:
+        """A table of a step's responses, after its metrics and before those of the next step."""
+        if rows:
+            self._guard(lambda: self._run and self._run.log({"samples": table(rows)}, step=step))
 
     def close(self, exit_code: int = 0, summary: Mapping[str, Any] | None = None) -> None:
         """Uploads what is left, for 30 s at most. A second call does nothing."""
@@ -68,6 +86,15 @@ class Tracker:
                 run.finish(exit_code=exit_code)
 
         self._guard(finish)
+        others, self._others = self._others, []
+        for other in others:
+            self._guard(other.finish, other.name)
+
+    def _log(self, metrics: Mapping[str, Any], step: int) -> None:
+        if fresh := {"step", *metrics} - self._defined:
+            define(self._run, sorted(fresh))
+            self._defined |= fresh
+        self._run.log({"step": step, **metrics}, step=step)
 
     def _start(self, config: Tracking, folder: Path, name: str, recipe: Mapping[str, Any]) -> None:
         import wandb  # a second to import, and not at all where tracking is off
@@ -105,13 +132,15 @@ class Tracker:
                 wandb.teardown()  # or its service says that the run's id is in use
         self._run = start("offline")
 
-    def _guard(self, action: Callable[[], Any]) -> None:
+    def _guard(self, action: Callable[[], Any], whose: str = "wandb") -> None:
         try:
             action()
         except Exception as error:
             self.faults += 1
             if self.faults == 1:
-                logger.warning("wandb failed (%s: %s); the run goes on, and more such faults are only counted", type(error).__name__, error)
+                logger.warning(
+                    "%s failed (%s: %s); the run goes on, and more such faults are only counted", whose, type(error).__name__, error
+                )
 
 
 def _check_reachable(url: str) -> None:

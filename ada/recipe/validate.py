@@ -7,7 +7,7 @@ import json
 import types
 from difflib import get_close_matches
 from functools import cache
-from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import yaml
 from pydantic import TypeAdapter, ValidationError
@@ -19,6 +19,7 @@ from ada.recipe.load import Loaded, load
 from ada.recipe.schema import Recipe
 
 Path = tuple[str, ...]
+T = TypeVar("T")
 
 
 def read_recipe(name: str, overrides: list[str] | None = None) -> tuple[str, Recipe]:
@@ -28,26 +29,31 @@ def read_recipe(name: str, overrides: list[str] | None = None) -> tuple[str, Rec
 
 
 def validate(loaded: Loaded) -> Recipe:
-    complaints = [_unknown(loaded, path, section) for path, section in _unknown_keys(Recipe, loaded.values, ())]
-    if complaints:
-        raise RecipeError("\n".join(complaints))
-    try:
-        # As JSON: there, strict means that no value changes its type, and a mapping may still become a section.
-        recipe: Recipe = _adapter().validate_json(json.dumps(loaded.values, default=str))
-    except ValidationError as error:
-        raise RecipeError("\n".join(dict.fromkeys(_complaint(loaded, dict(e)) for e in error.errors()))) from None
+    recipe = typed(Recipe, loaded)
     complaints = [_told(loaded, tuple(c.key.split(".")), c.message) for c in check(recipe)]
     if complaints:
         raise RecipeError("\n".join(complaints))
     return recipe
 
 
+def typed(section: type[T], loaded: Loaded) -> T:
+    """The loaded values as an instance of `section`. Raises RecipeError for unknown and missing keys and for values of other types."""
+    complaints = [_unknown(section, loaded, path, where) for path, where in _unknown_keys(section, loaded.values, ())]
+    if complaints:
+        raise RecipeError("\n".join(complaints))
+    try:
+        # As JSON: there, strict means that no value changes its type, and a mapping may still become a section.
+        return _adapter(section).validate_json(json.dumps(loaded.values, default=str))
+    except ValidationError as error:
+        raise RecipeError("\n".join(dict.fromkeys(_complaint(loaded, dict(e)) for e in error.errors()))) from None
+
+
 @cache
-def _adapter() -> TypeAdapter[Recipe]:
-    return TypeAdapter(Recipe)
+def _adapter(section: type[T]) -> TypeAdapter[T]:
+    return TypeAdapter(section)
 
 
-def dump(recipe: Recipe) -> str:
+def dump(recipe: Any) -> str:
     """The whole recipe as YAML, every default written out; reading it back gives the same recipe."""
     return yaml.safe_dump(dataclasses.asdict(recipe), sort_keys=False, allow_unicode=True)
 
@@ -94,12 +100,12 @@ def _bare(hint: Any) -> Any:
     return hint
 
 
-def _unknown(loaded: Loaded, path: Path, section: type) -> str:
+def _unknown(root: type, loaded: Loaded, path: Path, section: type) -> str:
     """A method may name, in `refuses`, keys of its kin that make no sense for it, with the reason."""
     if reason := getattr(section, "refuses", {}).get(path[-1]):
         return _told(loaded, path, f"{reason}; leave the key out")
     known = [f.name for f in dataclasses.fields(section)]
-    elsewhere = {key.rpartition(".")[2]: key for key in _keys(Recipe)}
+    elsewhere = {key.rpartition(".")[2]: key for key in _keys(root)}
     near = get_close_matches(path[-1], known, n=1, cutoff=0.5)
     near = near or [elsewhere[name] for name in get_close_matches(path[-1], elsewhere, n=1, cutoff=0.7)]
     hint = f"did you mean {near[0]!r}? " if near else ""

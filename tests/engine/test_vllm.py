@@ -36,8 +36,10 @@ def test_engines_are_found_by_name() -> None:
 @pytest.mark.parametrize("settings", [VLLM(), Transformers()], ids=["vllm", "transformers"])
 def test_room_is_checked_at_the_start_G03(tied_folder: str, settings: VLLM | Transformers) -> None:
     law = dataclasses.replace(GENERATION, max_prompt_tokens=CONTEXT - 19)
-    with pytest.raises(EngineError, match="max_prompt_tokens=237 .* max_response_tokens=20 = 257 .* max_position_embeddings=256"):
+    with pytest.raises(EngineError, match="max_prompt_tokens=237 .*generation.max_response_tokens=20 = 257 .* max_position_embeddings=256"):
         settings.start(tied_folder, law, "float32", seed=0)
+    with pytest.raises(EngineError, match="evaluation.max_response_tokens=97 = 257 tokens"):
+        settings.start(tied_folder, GENERATION, "float32", seed=0, evaluation=dataclasses.replace(GENERATION, max_response_tokens=97))
 
 
 def test_all_end_ids_of_a_folder_are_known_M02(tied_folder: str) -> None:

@@ -1,6 +1,7 @@
 """wandb: offline without a key, never the reason a run ends, never imported where it is off."""
 
 import json
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -24,7 +25,7 @@ def no_account(monkeypatch, tmp_path):
     monkeypatch.setenv("NETRC", str(tmp_path / "home" / "netrc"))
 
 
-def tracked(folder, mode, environment="", limit_seconds=60):
+def tracked(folder, mode, environment="", limit_seconds=200, also=()):
     """Runs in a process of its own: wandb keeps state in the process. Prints: imported, faults, url."""
     body = f"""
         import logging, os, sys
@@ -33,9 +34,10 @@ def tracked(folder, mode, environment="", limit_seconds=60):
         logging.basicConfig(format="%(message)s")
         from ada.observability.tracking import Tracker, Tracking
         from ada.types import StepRecord
-        tracker = Tracker(Tracking(wandb={mode!r}), Path({str(folder)!r}), "name", {{"loss": {{"name": "clipped"}}}})
+        tracker = Tracker(Tracking(wandb={mode!r}, also={list(also)!r}), Path({str(folder)!r}), "name", {{"loss": {{"name": "clipped"}}}})
         tracker.log(StepRecord(0, {{"reward/mean": 0.0, "nothing": None}}))
-        tracker.log(StepRecord(1, {{"reward/mean": 0.5}}))
+        tracker.samples(0, [{{"prompt": "1+1=", "verdict": "right"}}])
+        tracker.log(StepRecord(1, {{"reward/mean": 0.5, "eval/heldout/avg@8": 0.25}}))
         tracker.close(0, {{"steps": 2}})
         tracker.close()
         print("wandb" in sys.modules, tracker.faults, tracker.url)
@@ -46,11 +48,21 @@ def tracked(folder, mode, environment="", limit_seconds=60):
 
 
 def logged(folder):
-    """The metrics logged, a dict a step, out of wandb's own file: a 7-byte head, then LevelDB's log format."""
+    """The metrics logged, a dict a step."""
+    found = []
+    for record in records(folder):
+        if record.HasField("history"):
+            items = {"/".join(item.nested_key) or item.key: json.loads(item.value_json) for item in record.history.item}
+            found.append({**items, "_step": record.history.step.num})
+    return found
+
+
+def records(folder):
+    """Out of wandb's own file: a 7-byte head, then LevelDB's log format."""
     from wandb.proto import wandb_internal_pb2
 
     (path,) = folder.glob("wandb/offline-run-*/run-*.wandb")
-    content, place, data, found = path.read_bytes(), 7, b"", []
+    content, place, data = path.read_bytes(), 7, b""
     while place + 7 <= len(content):
         if 32768 - place % 32768 < 7:
             place += 32768 - place % 32768
@@ -58,12 +70,8 @@ def logged(folder):
         data += content[place + 7 : place + 7 + length]
         place += 7 + length
         if kind in (1, 4):  # whole, or the last part
-            record = wandb_internal_pb2.Record.FromString(data)
+            yield wandb_internal_pb2.Record.FromString(data)
             data = b""
-            if record.HasField("history"):
-                items = {"/".join(item.nested_key) or item.key: json.loads(item.value_json) for item in record.history.item}
-                found.append({**items, "_step": record.history.step.num})
-    return found
 
 
 def test_off_imports_nothing_and_leaves_nothing(tmp_path):
@@ -77,7 +85,31 @@ def test_auto_without_a_key_is_offline_inside_the_run_and_silent(tmp_path):
     done = tracked(tmp_path, "auto")
     assert done.stdout.split() == ["True", "0", "None"] and done.stderr == ""
     history = logged(tmp_path)
-    assert [(row["_step"], row["reward/mean"], "nothing" in row) for row in history] == [(0, 0.0, False), (1, 0.5, False)]
+    assert [(row["_step"], row["step"], row["reward/mean"], "nothing" in row) for row in history] == [
+        (0, 0, 0.0, False),
+        (1, 1, 0.5, False),
+    ]
+    (table,) = (tmp_path / "wandb").glob("offline-run-*/files/media/table/samples_0_*.table.json")
+    assert json.loads(table.read_text()) == {"columns": ["prompt", "verdict"], "data": [["1+1=", "right"]]}
+    metrics = {record.metric.name: record.metric for record in records(tmp_path) if record.HasField("metric")}
+    assert metrics.keys() == {"step", "reward/mean", "eval/heldout/avg@8"}
+    for name in ("reward/mean", "eval/heldout/avg@8"):
+        assert metrics[name].step_metric == "step" and metrics[name].summary.max and metrics[name].summary.last
+
+
+@pytest.mark.slow
+def test_other_trackers_get_the_same_by_one_line(tmp_path):
+    done = tracked(tmp_path, "off", f'os.environ["TRACKIO_DIR"] = {str(tmp_path / "trackio")!r}', also=["tensorboard", "trackio", "mlflow"])
+    assert done.stdout.split()[-3:] == ["False", "1", "None"], done.stdout + done.stderr
+    assert "mlflow failed (ModuleNotFoundError: its package is not installed: pip install mlflow" in done.stderr
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    events = EventAccumulator(str(tmp_path / "tensorboard"))
+    events.Reload()
+    assert [(event.step, event.value) for event in events.Scalars("reward/mean")] == [(0, 0.0), (1, 0.5)]
+    (database,) = (tmp_path / "trackio").glob("ada*.db")
+    rows = sqlite3.connect(database).execute("SELECT step, metrics FROM metrics ORDER BY step").fetchall()
+    assert [(step, json.loads(metrics)["reward/mean"]) for step, metrics in rows] == [(0, 0.0), (1, 0.5)]
 
 
 @pytest.mark.slow
@@ -96,7 +128,7 @@ def test_faults_are_counted_and_told_once_N03(tmp_path, caplog):
     class Broken:
         offline = True
 
-        def log(self, *_, **__):
+        def define_metric(self, *_, **__):
             raise ConnectionError("gone")
 
     tracker = Tracker(Tracking(wandb="off"), tmp_path, "name", {})
