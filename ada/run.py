@@ -127,7 +127,9 @@ class Run:
         """Samples and pools of the step, and its checkpoint where one is due. Collective."""
         if self.directory:
             some = pools[:: max(1, len(pools) // SAMPLES_PER_STEP)][:SAMPLES_PER_STEP]
-            self.directory.write_samples(step, [(pool.prompt, attempt) for pool in some for attempt in pool.attempts[:1]])
+            rows = self.directory.write_samples(step, [(pool.prompt, attempt) for pool in some for attempt in pool.attempts[:1]])
+            if self.tracker:
+                self.tracker.samples(step, rows)
             self.directory.write_pools(step, pools)
         every = self.recipe.checkpoints.every
         if step == self.recipe.steps or (every and step % every == 0):

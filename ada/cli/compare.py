@@ -20,10 +20,12 @@ def say_differences(first: Path, second: Path) -> int:
     from ada.evaluation.rows_file import by_set, read_rows
 
     both = [settings(folder) for folder in (first, second)]
-    sets = [by_set(read_rows(folder).values(), said["settings"]["sets"]) for folder, said in zip((first, second), both, strict=True)]
-    found = differences(*sets, both[1]["settings"]["unions"])
+    ours, theirs = (
+        by_set(read_rows(folder).values(), said["settings"]["sets"]) for folder, said in zip((first, second), both, strict=True)
+    )
+    found = differences(ours, theirs, both[1]["settings"]["unions"])
     if not found:
-        raise RecipeError(f"{first} and {second} have no problem in common: they hold {', '.join(sets[0])} and {', '.join(sets[1])}.")
+        raise RecipeError(f"{first} and {second} have no problem in common: they hold {', '.join(ours)} and {', '.join(theirs)}.")
     print(differences_markdown(str(first), str(second), found), flush=True)
     for key in sorted(both[0]["settings"].keys() & both[1]["settings"].keys() - {"sets", "unions", "labels"}):
         one, other = (said["settings"][key] for said in both)

@@ -28,7 +28,7 @@ class Part:
 
     def to_json(self) -> dict[str, Any]:
         shown = {k: _interval(each) for k, each in enumerate(self.curve, start=1)}
-        own = {"problems": self.problems, "avg": shown.get(1), "pass": shown, "mean_tokens": self.mean_tokens}
+        own: dict[str, Any] = {"problems": self.problems, "avg": shown.get(1), "pass": shown, "mean_tokens": self.mean_tokens}
         own |= {"truncated_fraction": self.truncated, "unknown_fraction": self.unknown, "failures": self.failures}
         return own | {"labels": {k: {v: part.to_json() for v, part in values.items()} for k, values in self.labels.items()}}
 

@@ -41,7 +41,7 @@ def plan(recipe: Recipe, size: ModelSize, world: int, device: tuple[int, str, bo
     trainer, n, wide = recipe.trainer, size.parameters, size.parameter_bytes
     stage = trainer.zero_stage
     over = {at: world if stage >= at else 1 for at in (1, 2, 3)}  # ranks that share what stage `at` shards
-    longest = recipe.generation.max_prompt_tokens + recipe.generation.max_response_tokens
+    longest = recipe.generation.most_tokens
     slots = max(trainer.micro_batch_tokens, longest)
     row = max(trainer.row_tokens, longest)
     masters = 4 * n if stage or wide < 4 else 0  # ZeRO keeps a float32 copy beside float32 weights, too
@@ -56,7 +56,7 @@ def plan(recipe: Recipe, size: ModelSize, world: int, device: tuple[int, str, bo
         "reference": n * wide // over[3] if trainer.kl else 0,
         "activations": slots * kept + slots * row,  # the mask that keeps packed sequences apart: a byte for each two slots of a row
         "logits": 3 * 4 * piece,  # of one piece: logits, log-softmax, gradient
-    } | recipe.engine.memory(size, longest, device[0], device[2])
+    } | recipe.engine.memory(size, max(longest, recipe.evaluation.law(recipe.generation).most_tokens), device[0], device[2])
     return MemoryPlan(parts, *device)
 
 

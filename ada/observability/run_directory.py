@@ -87,7 +87,9 @@ class RunDirectory:
             raise
         self._write_metrics(step, metrics)
 
-    def write_samples(self, step: int, samples: Iterable[tuple[Prompt, Attempt]]) -> None:
+    def write_samples(self, step: int, samples: Iterable[tuple[Prompt, Attempt]]) -> list[dict[str, Any]]:
+        """The rows that were written."""
+        rows = []
         for prompt, attempt in samples:
             row = {
                 "step": step,
@@ -103,6 +105,8 @@ class RunDirectory:
                 "tokens": len(attempt.response.token_ids),
             }
             self._guard("samples.jsonl", lambda row=row: self._samples.append(row))  # type: ignore[misc]
+            rows.append(row)
+        return rows
 
     def write_pools(self, step: int, pools: Sequence[Pool]) -> None:
         """One line: of each pool its prompt, its draws in their order (R right, W wrong, F no verdict), why it ended, and the belief."""

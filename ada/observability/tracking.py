@@ -67,7 +67,8 @@ class Tracker:
     def log(self, record: StepRecord) -> None:
         """All metrics of a step that have a value, at that step."""
         metrics = {name: value for name, value in record.metrics.items() if value is not None}
-        self._guard(lambda: self._run and self._log(metrics, record.step))
+        if self._run is not None:
+            self._guard(lambda: self._log(metrics, record.step))
         for other in self._others:
             self._guard(lambda other=other: other.log(metrics, step=record.step), other.name)  # type: ignore[misc]
 

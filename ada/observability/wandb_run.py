@@ -37,5 +37,10 @@ def table(rows: Sequence[Mapping[str, Any]]) -> Any:
     """Samples of a step, a row each, as wandb shows, sorts and filters them."""
     import wandb
 
-    columns = list(rows[0])
-    return wandb.Table(columns=columns, data=[[row[column] for column in columns] for row in rows])
+    columns: list[str | int] = list(rows[0])
+    return wandb.Table(columns=columns, data=[[_cell(row[str(column)]) for column in columns] for row in rows])
+
+
+def _cell(value: Any) -> Any:
+    """wandb wants one type a column; parts of a reward differ from row to row."""
+    return ", ".join(f"{key} {part:g}" for key, part in value.items()) if isinstance(value, Mapping) else value

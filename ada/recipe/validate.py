@@ -43,13 +43,14 @@ def typed(section: type[T], loaded: Loaded) -> T:
         raise RecipeError("\n".join(complaints))
     try:
         # As JSON: there, strict means that no value changes its type, and a mapping may still become a section.
-        return _adapter(section).validate_json(json.dumps(loaded.values, default=str))
+        instance: T = _adapter(section).validate_json(json.dumps(loaded.values, default=str))  # type: ignore[arg-type]
+        return instance
     except ValidationError as error:
         raise RecipeError("\n".join(dict.fromkeys(_complaint(loaded, dict(e)) for e in error.errors()))) from None
 
 
 @cache
-def _adapter(section: type[T]) -> TypeAdapter[T]:
+def _adapter(section: Any) -> TypeAdapter[Any]:
     return TypeAdapter(section)
 
 

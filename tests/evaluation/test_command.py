@@ -88,7 +88,7 @@ def test_two_ranks_share_the_problems_and_come_to_the_same_results_D02(keys, who
     [
         (["eval", "nowhere/at-all", "micro"], "no such folder here"),
         (["eval", "microworld", "micro", "max_response_tokens=4096"], "positions=4109"),
-        (["eval", "microworld", "micro", "samples=0"], "micro: samples"),
+        (["eval", "microworld", "micro", "samples=0"], "samples = 0: must be greater than 0"),
         (["compare", "here", "elsewhere"], "here: no evaluation is there"),
     ],
 )
