@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import io
+import logging
+from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
+
+logger = logging.getLogger(__name__)
 
 
 def open_tracker(name: str, folder: Path, project: str, run: str, first: int = 0) -> Any:
     """`folder`: the run's; those that keep files keep them in folder/<name>. `first`: the step that a continued run goes on with."""
-    from accelerate.tracking import LOGGER_TYPE_TO_CLASS, get_available_trackers
+    from accelerate import tracking
 
-    if name not in {str(getattr(known, "value", known)) for known in get_available_trackers()}:
+    tracking.logger = logging.getLogger(tracking.__name__)  # its own does not speak unless accelerate manages the processes
+    if name not in {str(getattr(known, "value", known)) for known in tracking.get_available_trackers()}:
         raise ModuleNotFoundError(f"its package is not installed: pip install {name}, or remove it from tracking.also")
-    kind = LOGGER_TYPE_TO_CLASS[name]
+    kind = tracking.LOGGER_TYPE_TO_CLASS[name]
     if name == "trackio":
         tracker = kind(project, name=run, resume="allow" if first else "never", embed=False, auto_log_gpu=False, auto_log_cpu=False)
     elif kind.requires_logging_directory:
@@ -21,5 +28,17 @@ def open_tracker(name: str, folder: Path, project: str, run: str, first: int = 0
     else:
         tracker = kind(run)
     tracker.main_process_only = False  # rank 0 alone has one: accelerate's own idea of ranks stays out of it
-    tracker.start()
+    _silently(tracker.start)
     return tracker
+
+
+def close_tracker(tracker: Any) -> None:
+    _silently(tracker.finish)
+
+
+def _silently(act: Callable[[], None]) -> None:
+    """What it would print goes to the log: the terminal is the run's."""
+    said = io.StringIO()
+    with redirect_stdout(said):
+        act()
+    logger.info("%s", said.getvalue().strip())

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from ada.config import config
-from ada.observability.other_trackers import open_tracker
+from ada.observability.other_trackers import close_tracker, open_tracker
 from ada.observability.wandb_run import define, table
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Tracker:
         self._guard(finish)
         others, self._others = self._others, []
         for other in others:
-            self._guard(other.finish, other.name)
+            self._guard(lambda other=other: close_tracker(other), other.name)  # type: ignore[misc]
 
     def _log(self, metrics: Mapping[str, Any], step: int) -> None:
         if fresh := {"step", *metrics} - self._defined:

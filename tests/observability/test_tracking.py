@@ -100,7 +100,7 @@ def test_auto_without_a_key_is_offline_inside_the_run_and_silent(tmp_path):
 @pytest.mark.slow
 def test_other_trackers_get_the_same_by_one_line(tmp_path):
     done = tracked(tmp_path, "off", f'os.environ["TRACKIO_DIR"] = {str(tmp_path / "trackio")!r}', also=["tensorboard", "trackio", "mlflow"])
-    assert done.stdout.split()[-3:] == ["False", "1", "None"], done.stdout + done.stderr
+    assert "False 1 None" in done.stdout, done.stdout + done.stderr
     assert "mlflow failed (ModuleNotFoundError: its package is not installed: pip install mlflow" in done.stderr
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
