@@ -65,6 +65,8 @@ def _evaluation_commands(commands: argparse._SubParsersAction[argparse.ArgumentP
     command = commands.add_parser("compare", help=help_text, description=help_text, allow_abbrev=False)
     command.add_argument("first", metavar="FIRST", help="a folder that `ada eval` wrote")
     command.add_argument("second", metavar="SECOND", help="another one; differences are SECOND minus FIRST")
+
+
 def _prepare_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--output", metavar="FOLDER", required=True, help="where problems.parquet and the report go; one begun goes on")
     command.add_argument(

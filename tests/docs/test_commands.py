@@ -13,6 +13,7 @@ import pytest
 
 import ada.cli
 from ada.cli import main
+from ada.evaluation.suite import read_suite
 from ada.recipe.validate import read_recipe
 from tests.docs.pages import ROOT, commands
 from tests.run.launch import SHORT
@@ -54,6 +55,8 @@ def test_make_knows_the_target_and_the_recipe_can_be_read(command):
     variables = dict(word.split("=", 1) for word in command if "=" in word)
     if command[0] in ("train", "check"):
         read_recipe(variables.get("RECIPE", "micro_seq_balance"), shlex.split(variables.get("ARGS", "")))
+    if command[0] == "eval":
+        read_suite(variables["SUITE"], [word for word in shlex.split(variables.get("ARGS", "")) if "=" in word])
 
 
 @pytest.mark.slow
