@@ -29,7 +29,7 @@ from ada.types import Prompt
 
 log = logging.getLogger(__name__)
 
-SETTINGS = "evaluation.json"
+SETTINGS = "settings.json"
 _MAY_DIFFER = ("engine", "texts")  # how fast it goes and what is kept; with another engine, though, other answers would be drawn
 
 
