@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from ada.check.coin import score
 from ada.check.problems import first_rows
@@ -108,17 +110,35 @@ def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_run_on_a_file_of_word_problems(style: list[str], first: str, last: str, tiny_folder: Path, tmp_path: Path) -> None:
     small = ["steps=1", "batch.prompts_per_step=4", "generation.max_prompt_tokens=1100", "generation.max_response_tokens=32"]
     small += ["data.train.limit=8", f"data.train.path={GSM8K}", f"evaluation.sets.test.path={GSM8K}", "evaluation.sets.test.limit=2"]
-    small += ["evaluation.samples=1", "tracking.wandb=off", f"model.path={tiny_folder}", "sampling.schedule.max_draws=4", "run_name=gsm8k"]
+    small += [
+        "trainer.entropy_coefficient=0.1",
+        "evaluation.samples=1",
+        "tracking.wandb=off",
+        f"model.path={tiny_folder}",
+        "sampling.schedule.max_draws=4",
+        "run_name=gsm8k",
+    ]
     done = ada("train", "gsm8k_jsonl", *small, *style, folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     run = tmp_path / "runs" / "gsm8k"
     steps = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert [step["step"] for step in steps] == [0, 1]
     assert steps[1]["sampling/responses"] == 16  # 4 prompts that a random model never resolves, 4 draws each
+    assert_no_op(steps[1], done.stderr, tiny_folder, run / "checkpoints" / "step-000001" / "huggingface")
     problems = {json.loads(line)["problem"] for line in GSM8K.read_text().splitlines()[:8]}
     for sample in map(json.loads, (run / "samples.jsonl").read_text().splitlines()):
         assert sample["prompt"].startswith(first) and sample["prompt"].rstrip(" ").endswith(last)
         assert any(problem in sample["prompt"] for problem in problems)
+
+
+def assert_no_op(step: dict[str, float | None], said: str, before: Path, after: Path) -> None:
+    """A step without a signal: it says so, has no NaN, and leaves the weights alone, though there is an entropy bonus (A06)."""
+    assert "step 1: none of 4 prompts has a gradient (0 all right, 4 all wrong): no update is taken" in said
+    assert step["signal/zero_gradient_fraction"] == 1 and step["train/tokens"] == step["sampling/trained"] == 0
+    assert step["sampling/set_aside"] + step["sampling/dropped"] == 16
+    assert step["train/loss"] is step["train/grad_norm"] is None
+    weights = [load_file(folder / "model.safetensors") for folder in (before, after)]
+    assert all(torch.equal(weights[0][name].bfloat16(), weights[1][name].bfloat16()) for name in weights[0])
 
 
 @pytest.mark.slow
