@@ -31,8 +31,13 @@ OMP_NUM_THREADS ?= 1
 export OMP_NUM_THREADS
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # After ctrl-C torchrun gives each process one SIGINT and the seconds named here to write its checkpoint.
-TORCHRUN := $(VENV)/bin/torchrun --standalone --shutdown-timeout=300 --no-python
-LAUNCH = $(if $(filter 1,$(NPROC)),,$(TORCHRUN) --nproc-per-node=$(NPROC) )$(VENV)/bin/ada
+# One machine finds its ranks by itself; of several, each names the first's address and which of them it is.
+NNODES      ?= 1
+NODE_RANK   ?= 0
+MASTER_PORT ?= 29500
+RENDEZVOUS = $(if $(filter 1,$(NNODES)),--standalone,--nnodes=$(NNODES) --node-rank=$(NODE_RANK) --master-addr=$(MASTER_ADDR) --master-port=$(MASTER_PORT))
+TORCHRUN = $(VENV)/bin/torchrun $(RENDEZVOUS) --shutdown-timeout=300 --no-python --nproc-per-node=$(NPROC)
+LAUNCH = $(if $(filter-out 1,$(NPROC) $(NNODES)),$(TORCHRUN) )$(VENV)/bin/ada
 
 # The tests of one file share what is dear to start: a file goes to one process.
 PYTEST = $(VENV)/bin/pytest --numprocesses $(JOBS) --dist loadfile
@@ -47,7 +52,8 @@ help: ## this list
 install: $(INSTALLED) $(LINKED) ## .venv with exactly the versions of requirements/cpu.txt, or gpu.txt beside an NVIDIA GPU
 	@:
 
-train: install ## train a policy: RECIPE=name ARGS="key=value ..." NPROC=n
+train: install ## train a policy: RECIPE=name ARGS="key=value ..." NPROC=n; on several machines NNODES= NODE_RANK= MASTER_ADDR=
+	$(if $(filter-out 1,$(NNODES)),$(if $(MASTER_ADDR),,$(error MASTER_ADDR is empty, but NNODES is $(NNODES): give the address of the machine with NODE_RANK=0)))@:
 	$(LAUNCH) train $(RECIPE) $(ARGS)
 
 eval: install ## evaluate a model: MODEL=folder-or-hub-id SUITE=name ARGS="key=value ..." NPROC=n

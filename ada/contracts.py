@@ -145,6 +145,9 @@ class Engine(Protocol):  # one per rank, in the trainer's process
     def score(self, sequences: Sequence[tuple[int, ...]]) -> list[list[float]]:
         """Log-prob at temperature 1 of each token but the first, given those before it, under the engine's own weights."""
 
+    def sleep(self) -> None:
+        """Leave the device's memory to the update, where the engine can, until the next load_weights."""
+
     def refuse(self, reason: str) -> None:
         """Generate no more until the next complete load."""
 

@@ -50,6 +50,7 @@ def update(run: Run, step: int, pools: list[Pool]) -> dict[str, float | None]:
     """The step's optimizer updates, each on a share of its prompts. Old log-probs are fixed before the first."""
     recipe, started = run.recipe, time.perf_counter()
     size, trainer = recipe.batch.responses_per_group, recipe.trainer
+    run.engine.sleep()  # the sync after the update wakes it
     if trainer.overlong:
         pools = [trainer.overlong.shape(pool, recipe.generation.max_response_tokens) for pool in pools]
     groups = [group_of(pool, recipe.sampling.group, size, seed_of(recipe.seed, "group", step, pool.prompt.id)) for pool in pools]

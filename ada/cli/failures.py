@@ -9,6 +9,7 @@ from collections.abc import Callable
 from ada.data.sources import DataError
 from ada.engine.errors import EngineError
 from ada.recipe.errors import RecipeError
+from ada.trainer.errors import OutOfMemory
 
 WRONG_INPUT, FAILED = 2, 1
 
@@ -21,7 +22,7 @@ def told(act: Callable[[], int]) -> int:
         if os.environ.get("RANK", "0") == "0":  # the other ranks found the same
             _say("error", str(error))
         return WRONG_INPUT
-    except (EngineError, FloatingPointError, ValueError) as error:
+    except (EngineError, OutOfMemory, FloatingPointError, ValueError) as error:
         rank = os.environ.get("RANK", "0")
         _say("error" if rank == "0" else f"error on rank {rank}", str(error))
         if os.environ.get("WORLD_SIZE", "1") != "1":

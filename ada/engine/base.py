@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 
@@ -46,6 +46,7 @@ class GuardedEngine(ABC):
         self._overwritten = False  # the folder's own weights are no longer, or no longer all, in the engine
         self._running: dict[Key, Draw] = {}
         self._ended: deque[Ended] = deque()  # of the running draws, those that step() has yet to hand out
+        self._asleep = False
         self._suspect_cache = False  # it may hold NaN, which spreads even from where nothing attends: 0 times NaN
 
     @abstractmethod
@@ -59,7 +60,20 @@ class GuardedEngine(ABC):
         """Forget these draws; some may have ended already."""
 
     @abstractmethod
-    def _replace(self, weights: Iterator[tuple[str, torch.Tensor]], wipe_cache: bool) -> None: ...
+    def _replace(self, weights: Iterator[tuple[str, torch.Tensor]]) -> None:
+        """Also forgets which prompts the cache holds: the old weights read them."""
+
+    @abstractmethod
+    def _wipe_cache(self) -> None:
+        """Zeros in the place of all keys and values."""
+
+    def _sleep(self) -> bool:
+        """Gives up the device memory of weights and cache; False where the engine always keeps it."""
+        return False
+
+    def _wake(self, part: Literal["weights", "kv_cache"]) -> None:
+        """Takes memory for it again; what it holds is garbage."""
+        raise NotImplementedError(f"{type(self).__name__} does not sleep")
 
     @abstractmethod
     def _score(self, sequences: Sequence[tuple[int, ...]]) -> list[list[float]]: ...
@@ -140,8 +154,25 @@ class GuardedEngine(ABC):
         self.weight_version, self._overwritten = UNKNOWN, True
         self._refusal = f"loading weight version {version} did not complete, so it may hold a mixture: load a complete set"
         self.received = Fingerprint()
-        self._replace(self._checked(weights), self._suspect_cache)
+        if self._asleep:  # one after the other: the sync's buffers and the cache need not stand beside each other
+            self._wake("weights")
+        self._replace(self._checked(weights))
+        if self._asleep:
+            self._wake("kv_cache")
+            self._asleep = False
+        if self._suspect_cache:
+            self._wipe_cache()
         self.weight_version, self._refusal, self._suspect_cache = version, None, False
+
+    def sleep(self) -> None:
+        """Leave the device's memory to the update, until the next load_weights; without effect on engines that cannot.
+
+        Refused while draws run: their keys and values would be lost.
+        """
+        self._require_idle("sleep")
+        if not self._asleep and self._sleep():
+            self.refuse("it sleeps: load_weights wakes it")
+            self._asleep = self._overwritten = True
 
     def trust_folder_weights(self, version: int) -> None:
         """Generate from the weights of the model folder itself, as evaluation does; refused once anything else was loaded."""

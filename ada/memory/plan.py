@@ -1,4 +1,4 @@
-"""What each rank's device will hold during an update, against what is there; printed before training, and refused where it cannot fit.
+"""What each rank's device will hold when it holds most, against what is there; printed before training, and refused where it cannot fit.
 
 The parts are those that grow with the recipe. Not in it: the CUDA context (about 0.5 GiB), workspaces, and fragmentation; hence MARGIN.
 """
@@ -48,6 +48,9 @@ def plan(recipe: Recipe, size: ModelSize, world: int, device: tuple[int, str, bo
     kept = size.saved_bytes * (1 if trainer.gradient_checkpointing else size.layers)
     kept += size.layers * size.hidden * wide if trainer.gradient_checkpointing else 0
     piece = min(LOGITS_AT_ONCE, slots * size.vocabulary)
+    drawn = max(longest, recipe.evaluation.law(recipe.generation).most_tokens)
+    engine = recipe.engine.memory(size, drawn, device[0], device[2])
+    asleep = device[2] and getattr(recipe.engine, "sleep_level", 0) > 0
     parts = {
         "weights": n * wide // over[3],
         "gradients": n * 4 // over[2],
@@ -56,8 +59,10 @@ def plan(recipe: Recipe, size: ModelSize, world: int, device: tuple[int, str, bo
         "reference": n * wide // over[3] if trainer.kl else 0,
         "activations": slots * kept + slots * row,  # the mask that keeps packed sequences apart: a byte for each two slots of a row
         "logits": 3 * 4 * piece,  # of one piece: logits, log-softmax, gradient
-    } | recipe.engine.memory(size, max(longest, recipe.evaluation.law(recipe.generation).most_tokens), device[0], device[2])
-    return MemoryPlan(parts, *device)
+    }
+    update = MemoryPlan(parts | ({} if asleep else engine), *device)
+    rollout = MemoryPlan({name: parts[name] for name in ("weights", "gradients", "optimizer", "reference")} | engine, *device)
+    return max(update, rollout, key=lambda found: found.total)
 
 
 def refuse_what_does_not_fit(recipe: Recipe, found: MemoryPlan) -> None:
@@ -76,7 +81,7 @@ def refuse_what_does_not_fit(recipe: Recipe, found: MemoryPlan) -> None:
     largest = sorted((name for name in found.parts if name in help_with), key=lambda name: -found.parts[name])[:3]
     advice = "; ".join(dict.fromkeys(help_with[name] for name in largest if found.parts[name]))
     raise RecipeError(
-        f"memory: an update needs about {_gib(found.total)} GiB on each rank, and {MARGIN:.0%} of the {_gib(found.available)} GiB of "
+        f"memory: a step needs about {_gib(found.total)} GiB on each rank, and {MARGIN:.0%} of the {_gib(found.available)} GiB of "
         f"{found.device} may be planned with ({', '.join(f'{name} {_gib(part)}' for name, part in found.parts.items() if part)}). "
         f"Change: {advice}."
     )

@@ -76,6 +76,7 @@ def training_metrics(updates: Sequence[UpdateStats], seconds: float) -> Metrics:
         "train/tokens": tokens,
         "train/learning_rate": updates[-1].learning_rate if updates else None,
         "train/skipped_updates": len(updates) - len(taken),
+        "train/memory_retries": sum(stats.memory_retries for stats in updates),
         "mismatch/logprob_abs_mean": over_tokens({i: s.mismatch_abs_mean for i, s in enumerate(taken)}),
         "mismatch/logprob_abs_max": max((s.mismatch_abs_max or 0.0 for s in taken), default=None),
         "time/update": seconds,

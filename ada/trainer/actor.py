@@ -5,12 +5,13 @@ Every method but `updates` is collective: all ranks call it together, with equal
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
+import logging
 import math
 from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Many
 from pathlib import Path
+from typing import Literal
 
 import deepspeed
 import torch
@@ -21,12 +22,17 @@ from ada.trainer import export, full_state
 from ada.trainer.batching import pack, to_batch
 from ada.trainer.config import TrainerConfig, learning_rate
 from ada.trainer.deepspeed_config import deepspeed_config, sharded_linear
+from ada.trainer.detour import Detour, decoder_layers
 from ada.trainer.entropy_guidance import guided
+from ada.trainer.errors import OutOfMemory
 from ada.trainer.packed import masked
+from ada.trainer.pieces import fitted, on, padded, slots
 from ada.trainer.policy import load_policy
 from ada.trainer.reference import Reference
 from ada.trainer.statistics import Sums, UpdateStats
 from ada.types import Batch, Sequence
+
+log = logging.getLogger(__name__)
 
 
 class Actor:
@@ -36,14 +42,17 @@ class Actor:
         trainer: TrainerConfig,
         source: Path,
         temperature: float,
+        detour: Detour,
         reference: Reference | None = None,
     ):
         self.engine = engine
+        self.detour = detour
         self.reference = reference  # where trainer.kl is set
         self.trainer = trainer
         self.source = source
         self.temperature = temperature
         self.updates = 0  # optimizer steps taken
+        self.budget = trainer.micro_batch_tokens  # slots of a micro-batch; halved whenever memory runs out
 
     @classmethod
     def start(cls, model_folder: str | Path, trainer: TrainerConfig, dtype: torch.dtype, temperature: float) -> Actor:
@@ -60,17 +69,19 @@ class Actor:
             weight_decay=trainer.weight_decay,
             fused=True,
         )
+        if trainer.zero_stage == 3:  # a decoder layer is gathered and released as a whole, so that a rank can go around it
+            deepspeed.utils.set_z3_leaf_modules(policy, [type(decoder_layers(policy)[0])])
         engine, *_ = deepspeed.initialize(
             model=policy, optimizer=optimizer, config=deepspeed_config(trainer, dtype), dist_init_required=False
         )
         reference = Reference(Path(model_folder), trainer, dtype, engine.device) if trainer.kl else None
-        return cls(engine, trainer, Path(model_folder), temperature, reference)
+        return cls(engine, trainer, Path(model_folder), temperature, Detour(policy), reference)
 
     @torch.no_grad()
     def logprobs(self, batches: Many[Batch]) -> list[torch.Tensor]:
         """[R, L] float32 log-probs of the response tokens at the sampler's temperature, 0 outside the mask; one tensor per micro-batch."""
         with sharded_linear(self.trainer):
-            return [self._forward(self._on_device(batch), self.temperature)[0] for batch in batches]
+            return [self._forward(on(batch, self.engine.device), self.temperature)[0] for batch in batches]
 
     def old_logprobs(self, batches: Many[Batch]) -> list[torch.Tensor]:
         """[R, L] log-probs that later updates of the step take their ratio from; to be asked for before its first."""
@@ -85,18 +96,24 @@ class Actor:
         Where loss or gradient is not finite on any rank, the step is not taken: weights, moments and `updates` stay as they were.
         Raises ValueError where the batches are not the whole update.
         """
-        batches = [self._on_device(batch) for batch in batches]
+        batches = [on(batch, self.engine.device) for batch in batches]
         tokens, sequences = (batches[0].update_tokens, batches[0].update_sequences) if batches else (0, 0)
         rate = learning_rate(self.trainer, self.updates)
         if not self._has_gradient(batches, loss, tokens):
             return UpdateStats(tokens, sequences, rate, skipped=True)
-        with sharded_linear(self.trainer):
-            pooled = self._accumulate(batches, old_logprobs, loss)
+        old = [None] * len(batches) if old_logprobs is None else [o.to(self.engine.device) for o in old_logprobs]
+        retries, pooled = 0, self._accumulate(batches, old, loss)
+        while pooled["out_of_memory"]:
+            retries += 1
+            self._step(rate, spoilt=True)  # DeepSpeed forgets the gradient
+            self._halve_budget(batches)
+            pooled = self._accumulate(batches, old, loss)
         norm = self._step(rate, spoilt=not math.isfinite(pooled["loss"]))
         if not math.isfinite(norm):
-            return UpdateStats(tokens, sequences, rate, skipped=True, not_finite="gradient" if math.isfinite(pooled["loss"]) else "loss")
+            found: Literal["loss", "gradient"] = "gradient" if math.isfinite(pooled["loss"]) else "loss"
+            return UpdateStats(tokens, sequences, rate, skipped=True, not_finite=found, memory_retries=retries)
         self.updates += 1
-        known = ("loss", "entropy", "mismatch", "mismatch_max")
+        known = ("loss", "entropy", "mismatch", "mismatch_max", "out_of_memory")
         return UpdateStats(
             tokens=tokens,
             sequences=sequences,
@@ -107,6 +124,7 @@ class Actor:
             mismatch_abs_mean=pooled["mismatch"] / tokens,
             mismatch_abs_max=pooled["mismatch_max"],
             diagnostics={name: value / tokens for name, value in pooled.items() if name not in known},
+            memory_retries=retries,
         )
 
     def named_weights(self) -> Iterator[tuple[str, torch.Tensor]]:
@@ -129,7 +147,7 @@ class Actor:
         found: list[list[float]] = [[] for _ in sequences]
         for batch in batches + [to_batch([], [], 0, 0)] * (int(most) - len(batches)):
             with torch.no_grad(), sharded_linear(self.trainer):
-                logprobs = self._forward(self._on_device(batch), 1.0)[0].cpu()
+                logprobs = self._forward(on(batch, self.engine.device), 1.0)[0].cpu()
             for index, value in zip(batch.sequence_RL[batch.mask_RL].tolist(), logprobs[batch.mask_RL].tolist(), strict=True):
                 found[index].append(value)
         return found
@@ -169,14 +187,54 @@ class Actor:
             )
         return tokens > 0 and (pooled["signal"] != 0 or self.trainer.entropy_coefficient > 0 or self.trainer.kl is not None)
 
-    def _accumulate(self, batches: list[Batch], old_logprobs: Many[torch.Tensor] | None, loss: Loss) -> dict[str, float]:
-        """Adds up the gradient of all micro-batches. DeepSpeed averages over ranks, hence the factor; the loss is a sum over all."""
+    def _accumulate(self, batches: Many[Batch], old: Many[torch.Tensor | None], loss: Loss) -> dict[str, float]:
+        """Adds up the gradient of all micro-batches. DeepSpeed averages over ranks, hence the factor; the loss is a sum over all.
+
+        `out_of_memory`: of so many ranks. The gradient is then worth nothing, on any rank.
+        """
+        pieces = fitted(zip(batches, old, strict=True), self.budget)
+        if self.budget < self.trainer.micro_batch_tokens:
+            pieces = padded(pieces, self._largest_of_ranks(len(pieces)))
         sums = Sums(self.engine.device)
-        for k, batch in enumerate(batches):
-            self.engine.set_gradient_accumulation_boundary(k == len(batches) - 1)
-            total = self._loss(batch, None if old_logprobs is None else old_logprobs[k].to(self.engine.device), loss, sums)
-            self.engine.backward(total * dist.get_world_size())
+        with sharded_linear(self.trainer), self.detour.allowed():
+            for k, (batch, before) in enumerate(pieces):
+                self.engine.set_gradient_accumulation_boundary(k == len(pieces) - 1)
+                self.detour.next_micro_batch()
+                self._backward(self._loss(batch, before, loss, sums) * dist.get_world_size())
+            sums.add("out_of_memory", torch.tensor(float(self.detour.failed)))
         return sums.pooled()
+
+    def _backward(self, total: torch.Tensor) -> None:
+        """Raises OutOfMemory where a pass that memory cut short cannot be taken back: with other ranks in it, or in stages 1 and 2."""
+        try:
+            self.engine.backward(total)
+        except torch.OutOfMemoryError as error:
+            if dist.get_world_size() > 1 or self.trainer.zero_stage in (1, 2):
+                raise OutOfMemory(
+                    f"the backward pass ran out of memory ({str(error).splitlines()[0]}), and cannot be repeated: lower "
+                    f"trainer.micro_batch_tokens = {self.trainer.micro_batch_tokens} and resume"
+                ) from error
+            self.detour.failed = True
+            self.engine._backward_epilogue()  # settles what the pass left in DeepSpeed's buckets
+
+    def _halve_budget(self, batches: Many[Batch]) -> None:
+        """For this update and those to come, on all ranks alike. Raises OutOfMemory where the largest micro-batch is one sequence."""
+        largest = self._largest_of_ranks(max(slots(batch) for batch, _ in fitted([(b, None) for b in batches], self.budget)))
+        self.budget = min(self.budget, largest) // 2
+        after = self._largest_of_ranks(max(slots(batch) for batch, _ in fitted([(b, None) for b in batches], self.budget)))
+        if after == largest:
+            raise OutOfMemory(
+                f"the update ran out of memory on a single sequence of {largest} tokens: set trainer.gradient_checkpointing=true, lower "
+                "generation.max_response_tokens, or use more ranks (NPROC) with trainer.zero_stage=3"
+            )
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        log.warning("out of memory: the update is repeated with micro-batches of at most %d tokens, as are those to come", self.budget)
+
+    def _largest_of_ranks(self, number: int) -> int:
+        of_ranks = torch.tensor(number, device=self.engine.device)
+        dist.all_reduce(of_ranks, op=dist.ReduceOp.MAX)
+        return int(of_ranks)
 
     def _loss(self, batch: Batch, old: torch.Tensor | None, loss: Loss, sums: Sums) -> torch.Tensor:
         """The micro-batch's share of the update's loss: policy loss, corrected, minus entropy bonus, plus the pull to the reference."""
@@ -226,7 +284,3 @@ class Actor:
             deepspeed.utils.safe_set_full_grad(parameters[0], torch.full(tuple(shape), math.nan, device=self.engine.device))
         self.engine.step()
         return float(self.engine.get_global_grad_norm())
-
-    def _on_device(self, batch: Batch) -> Batch:
-        tensors = {f.name: getattr(batch, f.name) for f in dataclasses.fields(batch) if isinstance(getattr(batch, f.name), torch.Tensor)}
-        return dataclasses.replace(batch, **{name: t.to(self.engine.device) for name, t in tensors.items()})

@@ -1,7 +1,8 @@
 """Sequences -> micro-batches of packed rows. Pure and deterministic: each rank works out the whole deal and takes its own share.
 
 Rows are filled by best fit, longest sequence first; they go to the rank with the fewest tokens so far, and a rank's rows are cut
-into micro-batches by a budget of tokens. All ranks get the same number of micro-batches; a short one gets batches without response tokens.
+into micro-batches by a budget of tokens, the largest first: where memory does not suffice, that shows at once. All ranks get the same
+number of micro-batches; a short one gets batches without response tokens.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def pack(sequences: Many[Sequence], rank: int, world: int, micro_batch_tokens: i
         return []
     lengths = [len(s) for s in sequences]
     dealt = _deal(_fill_rows(lengths, max(max(lengths), min(row_tokens, -(-sum(lengths) // world)))), lengths, world)
-    cut = [_cut(rows, lengths, micro_batch_tokens) for rows in dealt]
+    cut = [sorted(_cut(rows, lengths, micro_batch_tokens), key=lambda m: -len(m) * _used(m[0], lengths)) for rows in dealt]
     mine = cut[rank] + [[]] * (max(map(len, cut)) - len(cut[rank]))
     tokens = sum(len(s.response_ids) for s in sequences)
     return [to_batch(rows, sequences, tokens, len(sequences)) for rows in mine]
@@ -88,9 +89,13 @@ def _fill_rows(lengths: list[int], capacity: int) -> list[Row]:
     return rows
 
 
+def _used(row: Row, lengths: list[int]) -> int:
+    return sum(lengths[i] for i in row)
+
+
 def _deal(rows: list[Row], lengths: list[int], world: int) -> list[list[Row]]:
     """Rows to ranks, fullest first, each to the rank with the fewest tokens so far."""
-    used = {r: sum(lengths[i] for i in row) for r, row in enumerate(rows)}
+    used = {r: _used(row, lengths) for r, row in enumerate(rows)}
     dealt: list[list[Row]] = [[] for _ in range(world)]
     load = [0] * world
     for r in sorted(used, key=lambda r: (-used[r], r)):
@@ -104,7 +109,7 @@ def _cut(rows: list[Row], lengths: list[int], budget: int) -> list[list[Row]]:
     """Consecutive rows, fullest first: the first row of a micro-batch sets its length."""
     batches: list[list[Row]] = []
     for row in rows:
-        if batches and (len(batches[-1]) + 1) * sum(lengths[i] for i in batches[-1][0]) <= budget:
+        if batches and (len(batches[-1]) + 1) * _used(batches[-1][0], lengths) <= budget:
             batches[-1].append(row)
         else:
             batches.append([row])

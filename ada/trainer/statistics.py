@@ -25,6 +25,7 @@ class UpdateStats:
     mismatch_abs_max: float | None = None
     diagnostics: Mapping[str, float] = field(default_factory=dict)  # the loss's own: clip_fraction, ratio, ...
     skipped: bool = False
+    memory_retries: int = 0  # times it was repeated with smaller micro-batches, since memory had run out
     not_finite: Literal["loss", "gradient"] | None = None  # what was NaN or infinite
 
 

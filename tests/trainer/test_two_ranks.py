@@ -16,7 +16,7 @@ from ada.trainer.losses.clipped import Clipped
 from tests.trainer.plain import law, load, sequences, train
 from tests.trainer.two_ranks import start, weights
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 STAGES = [0, 1, 2, 3]
 
 
@@ -38,7 +38,7 @@ def seen(tiny_model: Path, scratch: Path) -> dict:
         "--nproc-per-node=2",
         str(root / "tests/trainer/two_ranks.py"),
     ]
-    done = subprocess.run([*command, str(tiny_model), str(scratch)], env=env, capture_output=True, text=True, timeout=240, cwd=root)
+    done = subprocess.run([*command, str(tiny_model), str(scratch)], env=env, capture_output=True, text=True, timeout=900, cwd=root)
     assert done.returncode == 0, done.stderr[-4000:]
     return torch.load(scratch / "seen.pt", weights_only=False)
 
@@ -110,6 +110,16 @@ def test_one_rank_continues_where_two_were(seen, tiny_model, stage):
 def test_a_rank_without_work_joins_in_D02(seen, stage):
     assert seen[stage]["lone"]["sequences"] == 1
     assert seen[stage]["lone"]["grad_norm"] > 0
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_memory_that_runs_out_on_one_rank_repeats_the_update_on_both(seen, stage):
+    repeated, first = seen[stage]["repeated"], seen[stage]["stats"][0]
+    assert seen[stage]["failed_on"][0] == 0 < seen[stage]["failed_on"][1]
+    assert repeated["memory_retries"] >= 1 and first["memory_retries"] == 0
+    assert repeated["grad_norm"] == pytest.approx(first["grad_norm"], rel=1e-5)
+    assert repeated["loss"] == pytest.approx(first["loss"], rel=1e-5, abs=1e-6)
+    assert repeated["diagnostics"]["ratio"] == 1.0
 
 
 @pytest.mark.parametrize("stage", STAGES)

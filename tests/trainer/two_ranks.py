@@ -16,6 +16,7 @@ from ada.trainer.distributed import start_distributed
 from ada.trainer.kl.k3 import K3
 from ada.trainer.losses.clipped import Clipped
 from tests.trainer.plain import sequences
+from tests.trainer.small_memory import too_small_for
 
 
 def start(folder: Path, stage: int, dtype=torch.float32) -> Actor:
@@ -46,6 +47,12 @@ def one_stage(folder: Path, scratch: Path, stage: int, rank: int) -> dict:
     lone = pack(sequences(1), rank, 2, 70, 24)
     seen["lone"] = dataclasses.asdict(actor.update(lone, actor.logprobs(lone), Clipped()))
     seen["scored"] = actor.token_logprobs([s.prompt_ids + s.response_ids for s in sequences(5 if rank == 0 else 0)])
+    # memory runs out in the middle of rank 1's passes alone: both halve their micro-batches, and come to the first update's gradient
+    small = start(folder, stage)
+    failed = too_small_for(small, 40 if rank == 1 else 10_000)
+    seen["repeated"] = dataclasses.asdict(small.update(batches, small.old_logprobs(batches), Clipped()))
+    seen["failed_on"] = [None, None]
+    torch.distributed.all_gather_object(seen["failed_on"], len(failed))
     actor.save_hf(scratch / f"hf{stage}")
     seen["final"] = weights(actor)
     return seen

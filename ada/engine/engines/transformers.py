@@ -191,13 +191,14 @@ class TransformersEngine(GuardedEngine):
                 self._free(slot)
 
     @torch.no_grad()
-    def _replace(self, weights: Iterator[tuple[str, torch.Tensor]], wipe_cache: bool) -> None:
+    def _replace(self, weights: Iterator[tuple[str, torch.Tensor]]) -> None:
         self._prompts.clear()  # they were read by the old weights
-        if wipe_cache:
-            self._kv.zero_()
         own = dict(self._model.named_parameters())
         for name, tensor in weights:
             own[name].copy_(tensor)
+
+    def _wipe_cache(self) -> None:
+        self._kv.zero_()
 
     @torch.no_grad()
     def _score(self, sequences: Sequence[tuple[int, ...]]) -> list[list[float]]:

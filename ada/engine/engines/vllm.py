@@ -36,6 +36,11 @@ class VLLM:
     enforce_eager: Annotated[bool | None, Field(description="true: compile nothing; null: so on a CPU only")] = None
     max_batched_tokens: Annotated[int | None, Field(gt=0, description="tokens in one forward pass; null leaves it to vLLM")] = None
 
+    sleep_level: Annotated[
+        Literal[0, 1, 2],
+        Field(description="GPU: what leaves it during the update; 1: weights to host memory, cache; 2: both for good, as a sync follows"),
+    ] = 0
+
     def memory(self, size: ModelSize, longest: int, device_bytes: int, gpu: bool) -> dict[str, int]:
         """On a GPU vLLM takes its whole share, KV cache included; on a CPU its own copy of the weights and the cache it is given."""
         if gpu:
@@ -56,6 +61,12 @@ class VLLMEngine(GuardedEngine):
             raise EngineError(
                 "engine: vllm needs torch.distributed to be initialised first, with one rank too: started before it, vLLM makes a "
                 "process group of one rank, which DeepSpeed then refuses"
+            )
+        self._sleep_level = settings.sleep_level if torch.cuda.is_available() else 0
+        if self._sleep_level and "expandable_segments:True" in os.environ.get("PYTORCH_CUDA_ALLOC_CONF", ""):
+            raise EngineError(
+                f"engine.sleep_level = {self._sleep_level}, but PYTORCH_CUDA_ALLOC_CONF asks for expandable_segments, which vLLM's sleep "
+                "does not work with: unset it, or set engine.sleep_level=0"
             )
         self._eager = not torch.cuda.is_available() if settings.enforce_eager is None else settings.enforce_eager
         with own_process_state(), compiling(not self._eager), mock.patch.dict(os.environ, _launcher_environment()):
@@ -84,6 +95,7 @@ class VLLMEngine(GuardedEngine):
                 kv_cache_memory_bytes=int(settings.cpu_kv_cache_gib * 2**30) if on_cpu else None,
                 enforce_eager=self._eager,
                 enable_prefix_caching=True,
+                enable_sleep_mode=self._sleep_level > 0,
                 distributed_executor_backend="external_launcher",  # the rank's own device; "uni" would put every rank on cuda:0
                 skip_tokenizer_init=True,  # ids in, ids out
                 generation_config="vllm",  # the folder's sampling defaults stay out
@@ -144,9 +156,20 @@ class VLLMEngine(GuardedEngine):
         for request in requests:
             del self._keys[request]
 
-    def _replace(self, weights: Iterator[tuple[str, torch.Tensor]], wipe_cache: bool) -> None:
+    def _sleep(self) -> bool:
+        if self._sleep_level:
+            self._vllm.sleep(self._sleep_level)
+        return self._sleep_level > 0
+
+    def _wake(self, part: Literal["weights", "kv_cache"]) -> None:
+        self._vllm.wake_up([part])
+
+    def _wipe_cache(self) -> None:
+        self._vllm.collective_rpc(_zero_cache)
+
+    def _replace(self, weights: Iterator[tuple[str, torch.Tensor]]) -> None:
         with own_random_state(), compiling(not self._eager):
-            self._vllm.collective_rpc(partial(_reload, weights=self._named_for_vllm(weights), wipe_cache=wipe_cache))
+            self._vllm.collective_rpc(partial(_reload, weights=self._named_for_vllm(weights)))
             if not self._vllm.reset_prefix_cache():
                 raise EngineError("vLLM did not reset its prefix cache, so it would go on from the old weights' keys and values")
 
@@ -200,7 +223,7 @@ def _launcher_environment() -> dict[str, str]:
     return {name: rank for name in ("RANK", "LOCAL_RANK") if name not in os.environ}
 
 
-def _reload(worker: Any, weights: Iterator[tuple[str, torch.Tensor]], wipe_cache: bool) -> None:
+def _reload(worker: Any, weights: Iterator[tuple[str, torch.Tensor]]) -> None:
     """Runs in vLLM's worker: its layer-by-layer reload, which repacks each layer once all of its weights are there.
 
     The last step is taken after a failure too: it forgets what was buffered, which the next load would else count as its own.
@@ -218,9 +241,11 @@ def _reload(worker: Any, weights: Iterator[tuple[str, torch.Tensor]], wipe_cache
             finalize_layerwise_reload(model, worker.model_config)
     if missing := needed - loaded:
         raise EngineError(f"vLLM's model did not take {len(missing)} of its weights, such as {min(missing)}: it names them otherwise")
-    if wipe_cache:
-        for kv in worker.model_runner.kv_caches:
-            kv.zero_()
+
+
+def _zero_cache(worker: Any) -> None:
+    for kv in worker.model_runner.kv_caches:
+        kv.zero_()
 
 
 def _forget_groups() -> None:

@@ -1,0 +1,43 @@
+"""Memory runs out in the update: the same step with the same gradient, from smaller micro-batches. Two ranks: test_two_ranks.py."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from ada.observability.metrics import training_metrics
+from ada.trainer.errors import OutOfMemory
+from ada.trainer.losses.clipped import Clipped
+from tests.trainer.plain import sequences
+from tests.trainer.small_memory import too_small_for
+from tests.trainer.test_actor import batches, start, weights
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("stage", "where", "checkpointing"), [(3, "forward", True), (3, "backward", False), (2, "forward", False), (0, "backward", False)]
+)
+def test_the_update_is_repeated_with_the_same_gradient(tiny_model, stage, where, checkpointing):
+    roomy, small = (start(tiny_model, zero_stage=stage, gradient_checkpointing=checkpointing) for _ in range(2))
+    b = batches(roomy, sequences())
+    old = roomy.logprobs(b)
+    failed = too_small_for(small, 30, where)
+    for again in (False, True):
+        expected, found = roomy.update(b, old, Clipped()), small.update(b, old, Clipped())
+        assert found.memory_retries == (0 if again else 2)  # 70 slots, 35, 17
+        assert (failed != []) != again
+        assert found.grad_norm == pytest.approx(expected.grad_norm, rel=1e-5)
+        assert found.loss == pytest.approx(expected.loss, rel=1e-5, abs=1e-6)
+        failed.clear()
+        assert training_metrics([found, found], 1.0)["train/memory_retries"] == 2 * found.memory_retries
+    for x, y in zip(weights(roomy).values(), weights(small).values(), strict=True):
+        torch.testing.assert_close(x, y, atol=2e-6, rtol=1e-5)
+
+
+def test_a_sequence_that_does_not_fit_is_told_with_the_keys_to_change(tiny_model):
+    actor = start(tiny_model)
+    b = batches(actor, sequences())
+    too_small_for(actor, 5)
+    with pytest.raises(OutOfMemory, match=r"a single sequence of \d+ tokens: set trainer.gradient_checkpointing=true"):
+        actor.update(b, None, Clipped())
