@@ -1,7 +1,7 @@
 """The bare math-verify library as a reward: a second opinion on `ada.rewards.math`, for `reward.audit`.
 
 It may hang, which the worker's time limit ends, so it has no limit of its own: its alarms work in main threads only. Text is read by its
-LaTeX grammar alone; its plain-expression reader evaluates Python.
+LaTeX grammar alone; its plain-expression reader evaluates Python, and is guarded as well as not asked.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from math_verify import LatexExtractionConfig, parse, verify
 
 from ada.rewards.answers.extraction import final_answer, unboxed
+from ada.rewards.evaluation_guard import formulas_only
 from ada.rewards.functions import UnreadableGold
 
 
@@ -24,4 +25,5 @@ def score(response: str, answer: str) -> float:
 
 
 def _read(answer: str) -> list[object]:
-    return list(parse(f"\\boxed{{{answer}}}", extraction_config=[LatexExtractionConfig(boxed_match_priority=0)], parsing_timeout=None))
+    with formulas_only():
+        return list(parse(f"\\boxed{{{answer}}}", extraction_config=[LatexExtractionConfig(boxed_match_priority=0)], parsing_timeout=None))

@@ -16,6 +16,7 @@ from typing import Any
 import reasoning_gym
 
 from ada.rewards.answers.extraction import final_answer
+from ada.rewards.evaluation_guard import NotAFormula, formulas_only
 from ada.rewards.functions import UnreadableGold
 
 _MARKED = re.compile(r"<answer>((?:(?!<answer>).)*?)</answer>", re.DOTALL)
@@ -29,7 +30,13 @@ def score(response: str, answer: str) -> float:
     task, entry = _gold(answer)
     marked = _MARKED.findall(response.rpartition("</think>")[2])
     given = marked[-1] if marked else final_answer(response)
-    return 0.0 if given is None else float(_scorer(task)(given.strip(), json.loads(entry)))  # a copy: some tasks change what they score
+    if given is None:
+        return 0.0
+    with formulas_only():
+        try:
+            return float(_scorer(task)(given.strip(), json.loads(entry)))  # a copy: some tasks change what they score
+        except NotAFormula:
+            return 0.0
 
 
 def gold_problem(answer: str) -> str | None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
+import reasoning_gym
 
 from ada.data.sources import DataError
 from ada.data.sources.reasoning_gym import ReasoningGym
+from ada.rewards.evaluation_guard import is_formula
 from ada.rewards.functions import UnreadableGold
 from ada.rewards.procedural import gold_problem, gold_response, score
 
@@ -58,3 +61,52 @@ def test_what_is_no_task_gives_no_verdict(gold: str) -> None:
 def test_tasks_that_are_not_there_and_settings_they_do_not_take(tasks: dict[str, dict[str, int]], message: str) -> None:
     with pytest.raises(DataError, match=message):
         next(ReasoningGym(tasks=tasks).rows())
+
+
+@pytest.mark.parametrize(
+    "task", ["string_insertion", "spiral_matrix", "binary_matrix", "n_queens", "countdown", "puzzle24", "simple_integration"]
+)
+@pytest.mark.parametrize("attack", ["__import__('os').system('touch {path}')", "open('{path}', 'w')", "[c for c in ().__class__.__mro__]"])
+def test_what_a_scorer_evaluates_is_no_program_R07(task: str, attack: str, tmp_path: Path) -> None:
+    """These scorers of the library pass the answer to `eval`."""
+    (row,) = ReasoningGym(tasks={task: {}}, size=1, seed=1).rows()
+    path = tmp_path / "made"
+    text = attack.format(path=path)
+    assert score(f"<answer>{text}</answer>", row.answer) < 0.5
+    assert score(f"<answer>[{text}]</answer>", row.answer) < 0.5
+    assert not path.exists()
+
+
+def test_the_library_does_evaluate_without_the_guard_R07(tmp_path: Path) -> None:
+    """Else the test above would prove nothing."""
+    (row,) = ReasoningGym(tasks={"binary_matrix": {}}, size=1, seed=1).rows()
+    entry = json.loads(row.answer)["entry"]
+    path = tmp_path / "made"
+    reasoning_gym.get_score_answer_fn("binary_matrix")(answer=f"[open({str(path)!r}, 'w')]", entry=entry)
+    assert path.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "formula"),
+    [("3*(4+1)/2", True), ("x**2 + C", True), ("Symbol ('x' )*Integer (3 )", True), ("[[1, 0], [0, 1]]", True), ("['a', 'b']", True)]
+    + [
+        ("0xff & ~0b11", True),
+        ("1.5e-3", True),
+        ("a.b", False),
+        ("(1).real", False),
+        ("1 .real", False),
+        ("1.real", False),
+        ("open(1)", False),
+    ]
+    + [
+        ("__a", False),
+        ("a__b", False),
+        ("'{0}'.format(1)", False),
+        ("lambda: 1", False),
+        ("\\x41", False),
+        ("x" * 30_000, False),
+        ("f'{1}'", False),
+    ],
+)
+def test_what_counts_as_a_formula(text: str, formula: bool) -> None:
+    assert is_formula(text) is formula
