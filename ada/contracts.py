@@ -154,5 +154,5 @@ class Engine(Protocol):  # one per rank, in the trainer's process
     def close(self) -> None: ...
 
 
-class Scorer(Protocol):  # ada/rewards: what a reward function looks like
+class Scorer(Protocol):  # ada/rewards: what a reward function looks like; it may be async, and ask for more (docs/rewards.md)
     def __call__(self, response: str, answer: str) -> float | dict[str, float]: ...
