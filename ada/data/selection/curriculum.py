@@ -18,7 +18,8 @@ from ada.types import Pool, Prompt
 
 @config
 class Curriculum:
-    """Difficulty of a prompt: 1 - its pass rate as observed in this run, (k + 1) / (m + 2) of k right of m; 1/2 where never seen.
+    """Difficulty of a prompt: 1 - its pass rate as observed in this run, (k + 1) / (m + 2) of k right of m; 1/2 where never seen,
+    unless its data has a pass rate (ada/data/columns.py): then k and m begin with it.
 
     After each step with mean reward R: target <- clip(target + step tanh(sensitivity (R - reward_target)), 0, 1). The paper takes
     difficulties from another model's pass rates before training, in percent; its step of 50 is 0.5 here.
