@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ada.doctor import Finding
@@ -36,7 +36,7 @@ def _listed() -> list[str]:
     return [line for line in done.stdout.splitlines() if line.startswith("GPU")]
 
 
-def tools(which=shutil.which) -> Iterator[Finding]:  # type: ignore[no-untyped-def]
+def tools(which: Callable[[str], str | None] = shutil.which) -> Iterator[Finding]:
     missing = [tool for tool in ("make", "g++") if which(tool) is None]
     yield Finding(f"{' and '.join(missing)} missing", f"apt-get install {' '.join(missing)}") if missing else Finding("make and g++")
 

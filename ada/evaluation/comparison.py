@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ada.evaluation.bootstrap import Interval, intervals
 from ada.evaluation.passk import pass_curves
 from ada.evaluation.results import ALL
@@ -36,13 +38,14 @@ def differences(first: Sets, second: Sets, unions: Mapping[str, Sequence[str]]) 
     }
 
 
-def _paired(first: Sequence[Row], second: Sequence[Row]):  # type: ignore[no-untyped-def]
+def _paired(first: Sequence[Row], second: Sequence[Row]) -> np.ndarray:
     """[P, K]: second minus first, of pass@1 to pass@K, for the problems in both; K: the samples that both have."""
     other = {row.id: row for row in second}
     pairs = [(row, other[row.id]) for row in first if row.id in other]
     most = min((min(len(a.verdicts), len(b.verdicts)) for a, b in pairs), default=0)
     curves = [
-        pass_curves(len(rows[0].verdicts), [row.right for row in rows])[:, :most] if pairs else pass_curves(1, [])
+        pass_curves(len(rows[0].verdicts), [row.right for row in rows])[:, :most]
         for rows in ([a for a, _ in pairs], [b for _, b in pairs])
+        if rows
     ]
-    return curves[1] - curves[0]
+    return curves[1] - curves[0] if pairs else np.zeros((0, 0))

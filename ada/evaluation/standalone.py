@@ -62,9 +62,11 @@ def require_same(folder: Path, settings: Mapping[str, Any]) -> None:
 def evaluate_model(model: Model, name: str, suite: Suite, folder: Path, should_stop: Callable[[], bool]) -> Evaluated:
     """Draws what `folder` does not hold yet. Collective. Raises Stopped where it was asked to stop; what was done by then stays."""
     from transformers import AutoTokenizer
+    from transformers.utils.logging import disable_progress_bar
 
     from ada.trainer.distributed import start_distributed
 
+    disable_progress_bar()  # of loading weights: there is one of problems
     settings = settings_of(model, name, suite)
     require_same(folder, settings)
     with ExitStack() as closing:
