@@ -106,7 +106,7 @@ def _unknown(root: type, loaded: Loaded, path: Path, section: type) -> str:
     if reason := getattr(section, "refuses", {}).get(path[-1]):
         return _told(loaded, path, f"{reason}; leave the key out")
     known = [f.name for f in dataclasses.fields(section)]
-    elsewhere = {key.rpartition(".")[2]: key for key in _keys(root)}
+    elsewhere = {key.rpartition(".")[2]: key for key in reversed(_keys(root))}  # of two sections with such a key the first is named
     near = get_close_matches(path[-1], known, n=1, cutoff=0.5)
     near = near or [elsewhere[name] for name in get_close_matches(path[-1], elsewhere, n=1, cutoff=0.7)]
     hint = f"did you mean {near[0]!r}? " if near else ""
