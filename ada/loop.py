@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from ada.evaluation.evaluator import evaluate
-from ada.observability.metrics import sampling_metrics, signal_metrics, training_metrics
+from ada.observability.metrics import replay_metrics, sampling_metrics, signal_metrics, training_metrics
 from ada.observability.remarks import remarks
 from ada.run import Run
 from ada.sampling.grouping import group_of
@@ -54,15 +54,25 @@ def update(run: Run, step: int, pools: list[Pool]) -> dict[str, float | None]:
     if trainer.overlong:
         pools = [trainer.overlong.shape(pool, recipe.generation.max_response_tokens) for pool in pools]
     groups = [group_of(pool, recipe.sampling.group, size, seed_of(recipe.seed, "group", step, pool.prompt.id)) for pool in pools]
-    sequences = to_sequences(groups, recipe.advantage, recipe.objective, trainer.zero_variance, trainer.truncated)
-    batches = [run.pack(share) for share in shares(sequences, recipe.batch.updates_per_step) if share]
+    replayed = run.replay.draw(step) if run.replay is not None else []
+    sequences = to_sequences([*groups, *replayed], recipe.advantage, recipe.objective, trainer.zero_variance, trainer.truncated)
+    own, again = [s for s in sequences if not s.age], [s for s in sequences if s.age]
+    parts = zip(*(shares(some, recipe.batch.updates_per_step) for some in (own, again)), strict=True)
+    batches = [run.pack(share) for share in (fresh + stored for fresh, stored in parts) if share]
     old = [None, *(run.actor.old_logprobs(later) for later in batches[1:])]  # the first pass of the first update gives its own
     stats = [run.actor.update(now, before, recipe.loss) for now, before in zip(batches, old, strict=False)]
-    entry = ledger(pools, groups, sequences, trained=sum(update.sequences for update in stats))
+    entry = ledger(pools, groups, own, trained=sum(update.sequences for update in stats) - len(again))
+    if run.replay is not None:
+        run.replay.add(step, groups)
     for remark in remarks(recipe, step, pools, sequences) if run.ranks.first else ():
         log.warning("%s", remark)
     seconds = time.perf_counter() - started
-    return signal_metrics(recipe.batch.prompts_per_step, sequences) | entry.metrics() | training_metrics(stats, seconds)
+    return (
+        signal_metrics(recipe.batch.prompts_per_step, own)
+        | replay_metrics(replayed, stats)
+        | entry.metrics()
+        | training_metrics(stats, seconds)
+    )
 
 
 def shares(sequences: Sequence[TokenSequence], updates: int) -> list[list[TokenSequence]]:

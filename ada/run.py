@@ -29,6 +29,7 @@ from ada.recipe.validate import dump
 from ada.report.render import report_of_a_run
 from ada.rewards.service import RewardService
 from ada.sampling.collector import Collector, Cost
+from ada.sampling.replay import ReplayStore
 from ada.sampling.schedules.dapo import Dapo
 from ada.shutdown import StopRequest
 from ada.trainer.batching import pack
@@ -57,6 +58,7 @@ class Run:
     selector: Selector
     prompts: int  # to train on
     passrate: PassRateEstimator | None
+    replay: ReplayStore | None
     held_out: dict[str, list[Prompt]]
     probes: list[tuple[int, ...]]  # token sequences whose log-probs are compared after every sync
     totals: dict[str, float]
@@ -228,6 +230,7 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
             selector=selector,
             prompts=len(prompts),
             passrate=recipe.sampling.passrate.start(PromptStates(actor, ranks)) if recipe.sampling.passrate else None,
+            replay=ReplayStore(recipe.sampling.replay, recipe.seed) if recipe.sampling.replay else None,
             held_out=held_out,
             probes=[p.token_ids for p in prompts if len(p.token_ids) > 1][: recipe.sync.held_prompts],
             totals={"total/generated_tokens": 0, "total/trained_tokens": 0, "total/responses": 0},

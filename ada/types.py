@@ -127,6 +127,7 @@ class Group:
     mean_reward: float  # of the pool
     drawn: int  # N, the size of the pool
     belief: PassRate | None = None
+    age: int = 0  # steps ago that it was drawn; more than 0: it is replayed
 
     @property
     def rewards(self) -> tuple[float, ...]:
@@ -143,6 +144,7 @@ class Sequence:
     advantage: float
     group: int  # index of its group in the step
     by_entropy: bool = False  # each token's share of the advantage is set by its entropy (ada/trainer/entropy_guidance.py)
+    age: int = 0  # of its group
 
     def __len__(self) -> int:
         return len(self.prompt_ids) + len(self.response_ids)
@@ -158,6 +160,7 @@ class Batch:
     sampler_logprobs_RL: torch.Tensor  # float32, 0 outside the mask
     advantages_RL: torch.Tensor  # float32, 0 outside the mask
     by_entropy_RL: torch.Tensor  # bool, True at response tokens of sequences marked so
+    replayed_RL: torch.Tensor  # bool, True at response tokens of an earlier step: their ratio is to the log-probs they were drawn with
     sequence_RL: torch.Tensor  # int64, index into the update's sequences; -1 at padding
     update_tokens: int  # response tokens of the whole update, over all micro-batches and ranks: the token-mean's denominator
     update_sequences: int  # sequences of the whole update, likewise

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ada.sampling.collector import Cost
 from ada.trainer.statistics import UpdateStats
-from ada.types import Attempt, Pool
+from ada.types import Attempt, Group, Pool
 from ada.types import Sequence as TokenSequence
 
 Metrics = dict[str, float | None]
@@ -61,6 +61,18 @@ def signal_metrics(groups: int, sequences: Sequence[TokenSequence]) -> Metrics:
     return {"signal/zero_gradient_fraction": max(0.0, 1 - len(informative) / groups)}
 
 
+def replay_metrics(replayed: Sequence[Group], updates: Sequence[UpdateStats]) -> Metrics:
+    """Of the groups of earlier steps that this one trained on again; nothing where there were none."""
+    if not replayed:
+        return {}
+    return {
+        "replay/groups": len(replayed),
+        "replay/age_mean": _mean([group.age for group in replayed]),
+        "replay/age_max": max(group.age for group in replayed),
+        "replay/log_ratio_abs_mean": _weighted([(s.replay_log_ratio_abs_mean, s.replayed_tokens) for s in updates]),
+    }
+
+
 def training_metrics(updates: Sequence[UpdateStats], seconds: float) -> Metrics:
     """Of all updates of a step: means over their tokens, the mean gradient norm, the largest mismatch."""
     taken = [stats for stats in updates if not stats.skipped]
@@ -77,7 +89,7 @@ def training_metrics(updates: Sequence[UpdateStats], seconds: float) -> Metrics:
         "train/learning_rate": updates[-1].learning_rate if updates else None,
         "train/skipped_updates": len(updates) - len(taken),
         "train/memory_retries": sum(stats.memory_retries for stats in updates),
-        "mismatch/logprob_abs_mean": over_tokens({i: s.mismatch_abs_mean for i, s in enumerate(taken)}),
+        "mismatch/logprob_abs_mean": _weighted([(s.mismatch_abs_mean, s.tokens - s.replayed_tokens) for s in taken]),
         "mismatch/logprob_abs_max": max((s.mismatch_abs_max or 0.0 for s in taken), default=None),
         "time/update": seconds,
         "throughput/train_tokens_per_second": tokens / max(seconds, 1e-9),
@@ -89,3 +101,8 @@ def training_metrics(updates: Sequence[UpdateStats], seconds: float) -> Metrics:
 
 def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
+
+
+def _weighted(values: Sequence[tuple[float | None, int]]) -> float | None:
+    total = sum(weight for _, weight in values)
+    return sum((value or 0.0) * weight for value, weight in values) / total if total else None

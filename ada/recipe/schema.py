@@ -15,6 +15,7 @@ from ada.engine.generation import Generation
 from ada.evaluation.config import Evaluation
 from ada.observability.tracking import Tracking
 from ada.rewards.config import Reward
+from ada.sampling.replay import Replay
 from ada.trainer.config import TrainerConfig
 
 Positive = Annotated[int, Field(gt=0)]
@@ -63,6 +64,7 @@ class Sampling:
         int | None,
         Field(gt=0, description="W: draws of a prompt at most W beyond the last look at its stop rule; null: schedule.check_every"),
     ] = None
+    replay: Annotated[Replay | None, Field(description="train on groups of recent steps again; null: on the step's own alone")] = None
 
 
 @config

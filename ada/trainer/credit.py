@@ -42,5 +42,5 @@ def to_sequences(
             response = attempt.response
             if truncated == "drop" and response.finish_reason == "length":
                 continue
-            sequences.append(Sequence(group.prompt.token_ids, response.token_ids, response.logprobs, value, index, by_entropy))
+            sequences.append(Sequence(group.prompt.token_ids, response.token_ids, response.logprobs, value, index, by_entropy, group.age))
     return sequences if any(sequence.advantage for sequence in sequences) else []

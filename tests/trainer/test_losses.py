@@ -26,7 +26,7 @@ def batch(advantages, mask=None, sequence=None, tokens=1, sequences=1) -> Batch:
     m = torch.ones_like(a, dtype=torch.bool) if mask is None else torch.tensor([mask], dtype=torch.bool)
     owner = torch.zeros_like(m, dtype=torch.int64) if sequence is None else torch.tensor([sequence])
     zero = torch.zeros_like(owner)
-    return Batch(zero, zero, m, torch.zeros_like(a), a, torch.zeros_like(m), owner, tokens, sequences)
+    return Batch(zero, zero, m, torch.zeros_like(a), a, torch.zeros_like(m), torch.zeros_like(m), owner, tokens, sequences)
 
 
 def one_token(loss, advantage: float, ratio: float, logprob: float = -1.0) -> tuple[float, float]:
