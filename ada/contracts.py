@@ -1,7 +1,7 @@
 """The contracts between the parts, on one screen. Each axis is a folder, each method a small file found by its name.
 
 A method is a frozen dataclass: its fields are its recipe keys, its one or two functions are its behaviour.
-Where a method remembers something, `start` makes the thing that remembers, and that has `state_dict`/`load_state_dict`.
+Where a method remembers something, `start` makes the thing that remembers, and that is Stateful: checkpoints hold it.
 """
 
 from __future__ import annotations
@@ -21,8 +21,17 @@ if TYPE_CHECKING:
 
 
 class Stateful(Protocol):
-    def state_dict(self) -> dict[str, Any]: ...
-    def load_state_dict(self, state: dict[str, Any]) -> None: ...
+    """What a part remembers from step to step, as a checkpoint holds it. It is asked for after every step, on every rank.
+
+    Plain data and tensors (torch.load reads it with weights_only): dict, list, tuple, str, int, float, bool, None, Tensor. The same on all
+    ranks, whatever their number. Loaded into a part that `start` has just made, the part goes on as if it had never stopped.
+    """
+
+    def state_dict(self) -> dict[str, Any]:
+        """A copy: what the part learns later does not change it."""
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """`state` stays as it is, also when the part learns later."""
 
 
 class Method(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
+from typing import Any
 
 from ada.evaluation.evaluator import evaluate
 from ada.observability.metrics import replay_metrics, sampling_metrics, signal_metrics, training_metrics
@@ -21,29 +22,55 @@ log = logging.getLogger(__name__)
 
 
 def train(run: Run) -> None:
-    """Steps 1 to `recipe.steps`; step 0 is the evaluation before them. Raises Stopped where the run was asked to stop."""
+    """Steps 1 to `recipe.steps`, those done before left out; step 0 is the evaluation before them.
+
+    Raises Stopped where the run was asked to stop; its last complete step is then in a checkpoint. Raises FloatingPointError where too many
+    updates in a row were not finite, CheckpointError where the last checkpoint could not be written.
+    """
     recipe = run.recipe
-    run.progress.start(recipe.steps)
+    run.progress.start(recipe.steps, first=run.done)
     run.sync()  # the engine holds nothing that anyone has vouched for
-    with run.measuring(0) as metrics:
-        metrics |= timed_evaluation(run, 0)
-    for step in range(1, recipe.steps + 1):
-        with run.measuring(step) as metrics:
-            started, started_cpu = time.perf_counter(), time.process_time()
-            prompts = run.selector.next(recipe.batch.prompts_per_step)
-            pools, cost = run.collector.collect(
-                f"step-{step}", prompts, recipe.sampling.schedule, window=recipe.sampling.in_flight, believe=run.believe, refill=run.refill
-            )
-            metrics |= sampling_metrics(pools, cost, recipe.batch.responses_per_group)
-            metrics |= update(run, step, pools)
-            metrics |= run.sync()
-            metrics |= run.learn(pools)
-            metrics["time/cpu"] = time.process_time() - started_cpu
-            if step == recipe.steps or (recipe.evaluation.every and step % recipe.evaluation.every == 0):
-                metrics |= timed_evaluation(run, step)
-            run.count(step, pools, cost, metrics)
-            metrics["time/step"] = time.perf_counter() - started
-        run.keep(step, pools)
+    with run.saved_when_stopped():
+        if run.unfinished is not None:  # the evaluation before the first step, or one that a stop cut off
+            with run.measuring(run.done) as metrics:
+                metrics |= run.unfinished
+                finish(run, run.done, metrics)
+            run.keep()
+        for step in range(run.done + 1, recipe.steps + 1):
+            with run.measuring(step) as metrics:
+                train_step(run, step, metrics)
+                finish(run, step, metrics)
+            run.keep()
+
+
+def train_step(run: Run, step: int, metrics: dict[str, Any]) -> None:
+    """What changes the run's state: what comes after it can be done again from that state."""
+    recipe, started, started_cpu = run.recipe, time.perf_counter(), time.process_time()
+    run.pulse.mark("drawing responses")
+    prompts = run.selector.next(recipe.batch.prompts_per_step)
+    pools, cost = run.collector.collect(
+        f"step-{step}", prompts, recipe.sampling.schedule, window=recipe.sampling.in_flight, believe=run.believe, refill=run.refill
+    )
+    metrics |= sampling_metrics(pools, cost, recipe.batch.responses_per_group)
+    run.pulse.mark("updating the policy")
+    metrics |= update(run, step, pools)
+    metrics |= run.sync()
+    metrics |= run.learn(pools)
+    metrics["time/cpu"] = time.process_time() - started_cpu
+    run.count(step, pools, cost, metrics)
+    metrics["time/step"] = time.perf_counter() - started
+    run.record(step, pools)
+    run.hold(step, metrics)
+
+
+def finish(run: Run, step: int, metrics: dict[str, Any]) -> None:
+    """The evaluation where one is due, which belongs to the time of its step."""
+    recipe = run.recipe
+    if step in (0, recipe.steps) or (recipe.evaluation.every and step % recipe.evaluation.every == 0):
+        metrics |= timed_evaluation(run, step)
+        if step:
+            metrics["time/step"] += metrics["time/eval"]
+            metrics["total/seconds"] += metrics["time/eval"]
 
 
 def update(run: Run, step: int, pools: list[Pool]) -> dict[str, float | None]:
@@ -58,9 +85,11 @@ def update(run: Run, step: int, pools: list[Pool]) -> dict[str, float | None]:
     sequences = to_sequences([*groups, *replayed], recipe.advantage, recipe.objective, trainer.zero_variance, trainer.truncated)
     own, again = [s for s in sequences if not s.age], [s for s in sequences if s.age]
     parts = zip(*(shares(some, recipe.batch.updates_per_step) for some in (own, again)), strict=True)
-    batches = [run.pack(share) for share in (fresh + stored for fresh, stored in parts) if share]
+    packed = [share for share in (fresh + stored for fresh, stored in parts) if share]
+    batches = [run.pack(share) for share in packed]
     old = [None, *(run.actor.old_logprobs(later) for later in batches[1:])]  # the first pass of the first update gives its own
     stats = [run.actor.update(now, before, recipe.loss) for now, before in zip(batches, old, strict=False)]
+    run.judge(step, stats, packed)
     entry = ledger(pools, groups, own, trained=sum(update.sequences for update in stats) - len(again))
     if run.replay is not None:
         run.replay.add(step, groups)
@@ -86,6 +115,7 @@ def shares(sequences: Sequence[TokenSequence], updates: int) -> list[list[TokenS
 
 def timed_evaluation(run: Run, step: int) -> dict[str, float | None]:
     started = time.perf_counter()
+    run.pulse.mark("evaluating")
     evaluation = run.recipe.evaluation
     metrics = evaluate(run.collector, run.held_out, evaluation.samples, evaluation.law(run.recipe.generation), step)
     return {**metrics, "time/eval": time.perf_counter() - started}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import torch.distributed as dist
@@ -38,3 +39,17 @@ class Ranks:
         values: list[Any] = [None] * self.world
         dist.all_gather_object(values, value, group=self._group)
         return values
+
+    def from_first(self, act: Callable[[], T]) -> T:
+        """What `act` gives on rank 0, which alone does it; what it raises there is raised by every rank. Collective."""
+        given: Any = None
+        failure: Exception | None = None
+        if self.first:
+            try:
+                given = act()
+            except Exception as error:
+                failure = error
+        given, failure = self.gather((given, failure))[0]
+        if failure is not None:
+            raise failure
+        return given  # type: ignore[no-any-return]

@@ -6,16 +6,23 @@ import dataclasses
 import gc
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ada.contracts import Engine, PassRateEstimator, Selector
+from ada.checkpoint.errors import CheckpointError
+from ada.checkpoint.keeper import Keeper
+from ada.checkpoint.load import Checkpoint
+from ada.checkpoint.prompts import digest_of
+from ada.checkpoint.randomness import restore_random_state
+from ada.checkpoint.resume import Start, where_to_start
+from ada.contracts import Engine, PassRateEstimator, Selector, Stateful
 from ada.data.load import load_problems
 from ada.engine.sync import sync
 from ada.model_folder import model_folder
+from ada.observability import strict_json
 from ada.observability.closing import Summary, closing_lines
 from ada.observability.logs import start_logging, stop_logging
 from ada.observability.progress import Progress, open_progress
@@ -28,13 +35,19 @@ from ada.recipe.schema import Recipe
 from ada.recipe.validate import dump
 from ada.report.render import report_of_a_run
 from ada.rewards.service import RewardService
-from ada.sampling.collector import Collector, Cost
+from ada.sampling.collector import Collector, Cost, Stopped
 from ada.sampling.replay import ReplayStore
 from ada.sampling.schedules.dapo import Dapo
 from ada.shutdown import StopRequest
 from ada.trainer.batching import pack
+from ada.trainer.not_finite import NotFinite
+from ada.trainer.statistics import UpdateStats
 from ada.types import Batch, PassRate, Pool, Prompt, StepRecord
 from ada.types import Sequence as TokenSequence
+from ada.watch.board import Board
+from ada.watch.memory import MemoryWatch
+from ada.watch.pulse import Pulse
+from ada.watch.watcher import Watcher
 
 if TYPE_CHECKING:
     from ada.trainer.actor import Actor
@@ -57,15 +70,27 @@ class Run:
     collector: Collector
     selector: Selector
     prompts: int  # to train on
+    prompts_digest: str
     passrate: PassRateEstimator | None
     replay: ReplayStore | None
     held_out: dict[str, list[Prompt]]
     probes: list[tuple[int, ...]]  # token sequences whose log-probs are compared after every sync
     totals: dict[str, float]
+    keeper: Keeper
+    pulse: Pulse
+    stop: StopRequest
+    not_finite: NotFinite
+    memory: MemoryWatch
     done: int = 0  # steps
     believing: float = 0.0  # seconds, in the step so far
+    unfinished: dict[str, Any] | None = dataclasses.field(default_factory=dict)  # metrics of step `done` where its evaluation is to come
     evaluations: dict[int, dict[str, float | None]] = dataclasses.field(default_factory=dict)
     began: float = dataclasses.field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """Since the start, those before a resume included."""
+        return time.monotonic() - self.began
 
     def believe(self, prompts: Sequence[Prompt]) -> Sequence[PassRate | None]:
         if self.passrate is None:
@@ -96,6 +121,7 @@ class Run:
 
     def sync(self) -> dict[str, float | None]:
         """Puts the actor's weights into the engine and proves that they arrived. Raises SyncError."""
+        self.pulse.mark("handing the weights to the engine")
         tolerance = self.recipe.sync.tolerance or (1e-4 if self.recipe.model.dtype == "float32" else 1.0)
         weights, version = self.actor.named_weights(), self.actor.updates
         report = sync(weights, self.engine, version, self.actor.token_logprobs, self.probes, tolerance)
@@ -123,19 +149,84 @@ class Run:
         self.totals["total/generated_tokens"] += cost.generated_tokens
         self.totals["total/trained_tokens"] += metrics["train/tokens"]
         self.totals["total/responses"] += sum(pool.drawn for pool in pools) + cost.surplus
-        metrics |= {**self.totals, "total/seconds": time.monotonic() - self.began}
+        metrics |= {**self.totals, "total/seconds": self.seconds, "memory/host_gib": self.memory.look(step)}
+        metrics |= {"time/checkpoint": self.keeper.spent(), "checkpoint/failures": self.keeper.failures}
 
-    def keep(self, step: int, pools: Sequence[Pool]) -> None:
-        """Samples and pools of the step, and its checkpoint where one is due. Collective."""
+    def record(self, step: int, pools: Sequence[Pool]) -> None:
+        """Samples and pools of the step."""
         if self.directory:
             some = pools[:: max(1, len(pools) // SAMPLES_PER_STEP)][:SAMPLES_PER_STEP]
             rows = self.directory.write_samples(step, [(pool.prompt, attempt) for pool in some for attempt in pool.attempts[:1]])
             if self.tracker:
                 self.tracker.samples(step, rows)
             self.directory.write_pools(step, pools)
+
+    def judge(self, step: int, updates: Sequence[UpdateStats], shares: Sequence[Sequence[TokenSequence]]) -> None:
+        """Writes aside what an update could not learn from. Raises FloatingPointError where that happens too often in a row."""
+        for number, (stats, share) in enumerate(zip(updates, shares, strict=True), start=1):
+            if (aside := self.not_finite.judge(step, number, stats, share)) and self.directory:
+                self.directory.write_aside(*aside)
+            self.not_finite.check()
+
+    def hold(self, step: int, unfinished: Mapping[str, Any] | None) -> None:
+        """Keeps the state after `step` at hand. `unfinished`: the step's metrics so far, where its evaluation is still to come."""
+        self.done, self.unfinished = step, None if unfinished is None else strict_json.plain(unfinished)
+        self.keeper.hold(
+            step,
+            {
+                "unfinished": self.unfinished,
+                "totals": dict(self.totals),
+                "seconds": self.seconds,
+                "evaluations": dict(self.evaluations),
+                "not_finite": self.not_finite.in_a_row,
+                "wandb": self.tracker.id if self.tracker else None,
+                "prompts": self.prompts_digest,
+            },
+        )
+        self.stop.grace_seconds = self.recipe.checkpoints.grace_seconds
+
+    def keep(self) -> None:
+        """After a step is whole: its checkpoint where one is due. Collective. Raises CheckpointError where that was the last step's."""
+        self.hold(self.done, None)
         every = self.recipe.checkpoints.every
-        if step == self.recipe.steps or (every and step % every == 0):
-            self.actor.save_hf(self.path / "checkpoints" / f"step-{step:06d}" / "huggingface")
+        if self.done == self.recipe.steps or (self.done and every and self.done % every == 0):
+            try:
+                self.keeper.save(self.scores())
+            except CheckpointError as error:
+                if self.done == self.recipe.steps:
+                    raise
+                log.warning("%s; the run goes on, and earlier checkpoints are as they were", error)
+
+    @contextmanager
+    def saved_when_stopped(self) -> Iterator[None]:
+        """Where the block ends by Stopped, which all ranks raise together, the last complete step goes into a checkpoint."""
+        try:
+            yield
+        except Stopped:
+            try:
+                self.keeper.save(self.scores())
+                self.stop.saved = True
+            except CheckpointError as error:
+                log.error("%s; earlier checkpoints are as they were", error)
+            raise
+
+    def scores(self) -> dict[int, float]:
+        """Held-out accuracy by step: avg@k, mean over the sets."""
+        found = {
+            step: [v for name, v in metrics.items() if "/avg@" in name and v is not None] for step, metrics in self.evaluations.items()
+        }
+        return {step: sum(values) / len(values) for step, values in found.items() if values}
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """The run as it was at a checkpoint; `hold` then holds the same. Collective."""
+        state = checkpoint.state
+        checkpoint.restore_actor(self.actor)
+        self.keeper.restore(state)
+        self.totals |= state["totals"]
+        self.began = time.monotonic() - state["seconds"]
+        self.evaluations = dict(state["evaluations"])
+        self.not_finite.in_a_row = state["not_finite"]
+        self.done, self.unfinished = state["step"], state["unfinished"]
 
     def summary(self, stopped_by: str | None) -> Summary:
         assert self.directory is not None
@@ -143,7 +234,7 @@ class Run:
         return Summary(
             run=str(self.directory.path),
             steps=self.done,
-            seconds=time.monotonic() - self.began,
+            seconds=self.seconds,
             responses=int(self.totals["total/responses"]),
             generated_tokens=int(self.totals["total/generated_tokens"]),
             before=self.evaluations[steps[0]] if steps else {},
@@ -175,16 +266,26 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
         refuse_what_does_not_fit(recipe, memory)
         tokenizer = AutoTokenizer.from_pretrained(folder)
         problems = load_problems(recipe, tokenizer)  # before anything is written: a bad row leaves no run behind
-        directory = _directory(recipe, name, ranks, closing)
-        path = ranks.gather(directory.path if directory else None)[0]
-        assert path is not None
+        directory: RunDirectory | None = None
+
+        def open_directory() -> Start:
+            nonlocal directory
+            directory, start = _directory(recipe, name, closing)
+            return start
+
+        start = ranks.from_first(open_directory)
+        path, checkpoint = start.path, start.checkpoint
         start_logging(path / "log.txt", ranks.rank)
         closing.callback(stop_logging)
         closing.push(partial(_log_failure, ranks.rank))
+        pulse = Pulse()
+        closing.push(_watched(Watcher(recipe.watch, pulse, Board.of_job(), path, ranks.rank), ranks))
         progress = open_progress(path.name, ranks.rank)
         closing.callback(progress.close)
-        for line in [*arithmetic(recipe, ranks.world), *memory.lines(), *problems.notes]:
+        for line in [*start.notes, *arithmetic(recipe, ranks.world), *memory.lines(), *problems.notes]:
             progress.note(line)
+        for line in start.notes if ranks.first else ():
+            log.info("%s", line)
         log.info("\n".join(problems.notes) or "data       no repeated or overlong problem, none of an evaluation set")
 
         prompts, held_out = problems.train, problems.held_out
@@ -195,15 +296,30 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
                 "allowed are 1 to that number."
             )
 
+        digest = digest_of(prompts)
+        if checkpoint:
+            if checkpoint.state["prompts"] != digest:
+                raise RecipeError(
+                    f"data.train gives other prompts than when {checkpoint.folder} was written; give the run another run_name"
+                )
+            if directory:
+                directory.rewind(checkpoint.step, measured=checkpoint.state["unfinished"] is None)
+
         rewards = RewardService(recipe.reward, import_from=[beside], log_path=path / "rewards.log")
         closing.callback(rewards.close)
-        tracker = Tracker(recipe.tracking, path, path.name, dataclasses.asdict(recipe)) if directory else None
+        tracker = _tracker(recipe, directory, checkpoint) if directory else None
         if tracker:
             closing.push(lambda kind, error, trace: tracker.close(exit_code=int(kind is not None)))
         actor = Actor.start(folder, recipe.trainer, recipe.model.torch_dtype, recipe.generation.temperature)
         evaluation = recipe.evaluation.law(recipe.generation)
         engine = recipe.engine.start(folder, recipe.generation, recipe.model.dtype, recipe.seed, evaluation)
         closing.callback(engine.close)
+
+        def should_stop() -> bool:
+            """Asked at every step of the engine."""
+            pulse.mark()
+            return stop()
+
         collector = Collector(
             engine,
             rewards,
@@ -211,13 +327,18 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
             ranks,
             seed=recipe.seed,
             max_concurrent=recipe.engine.max_concurrent,
-            should_stop=stop,
+            should_stop=should_stop,
         )
+        actor.engine.module.register_forward_pre_hook(lambda *_: pulse.mark())  # every micro-batch
         # What is built lives to the end: garbage collection need not walk through it again and again, for a twentieth of a rollout's time.
         gc.collect()
         gc.freeze()
         closing.callback(gc.unfreeze)
-        yield Run(
+        passrate = recipe.sampling.passrate.start(PromptStates(actor, ranks)) if recipe.sampling.passrate else None
+        replay = ReplayStore(recipe.sampling.replay, recipe.seed) if recipe.sampling.replay else None
+        remembering: dict[str, Stateful | None] = {"selection": selector, "passrate": passrate, "replay": replay}
+        parts = {name: part for name, part in remembering.items() if part is not None}
+        run = Run(
             recipe=recipe,
             ranks=ranks,
             path=path,
@@ -229,12 +350,24 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
             collector=collector,
             selector=selector,
             prompts=len(prompts),
-            passrate=recipe.sampling.passrate.start(PromptStates(actor, ranks)) if recipe.sampling.passrate else None,
-            replay=ReplayStore(recipe.sampling.replay, recipe.seed) if recipe.sampling.replay else None,
+            prompts_digest=digest,
+            passrate=passrate,
+            replay=replay,
             held_out=held_out,
             probes=[p.token_ids for p in prompts if len(p.token_ids) > 1][: recipe.sync.held_prompts],
             totals={"total/generated_tokens": 0, "total/trained_tokens": 0, "total/responses": 0},
+            keeper=Keeper(recipe.checkpoints, path / "checkpoints", actor, ranks, dump(recipe), parts, pulse),
+            pulse=pulse,
+            stop=stop,
+            not_finite=NotFinite(recipe.trainer.not_finite_in_a_row),
+            memory=MemoryWatch(recipe.watch.memory_growth, ranks),
         )
+        if checkpoint:
+            run.restore(checkpoint)
+            if (randomness := checkpoint.randomness(ranks.rank)) is not None:
+                restore_random_state(randomness)  # last: what comes before it may draw
+        run.hold(run.done, run.unfinished)
+        yield run
 
 
 def _log_failure(rank: int, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
@@ -243,16 +376,35 @@ def _log_failure(rank: int, kind: type[BaseException] | None, error: BaseExcepti
         log.log(logging.ERROR if rank else logging.INFO, "the run failed", exc_info=error)
 
 
-def _directory(recipe: Recipe, name: str, ranks: Ranks, closing: ExitStack) -> RunDirectory | None:
-    if not ranks.first:
-        return None
-    if recipe.run_name is not None:
-        directory = RunDirectory.open(recipe.output, recipe.run_name, resume=False)
-    else:
+def _watched(watcher: Watcher, ranks: Ranks) -> Callable[[type[BaseException] | None, BaseException | None, object], None]:
+    """Starts the watcher. What it gives ends it: with the other ranks where the run ended as it should, else by telling them why."""
+    watcher.start()
+
+    def end(kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if error is None or isinstance(error, Stopped):
+            ranks.gather(None)  # a rank that is done gives no more signs: nobody may still look for them
+            watcher.close()
+        else:
+            watcher.failed(error)
+
+    return end
+
+
+def _directory(recipe: Recipe, name: str, closing: ExitStack) -> tuple[RunDirectory, Start]:
+    if recipe.run_name is None:
         directory = RunDirectory.fresh(recipe.output, name)
+    else:
+        directory = RunDirectory.open(recipe.output, recipe.run_name, must_exist=recipe.resume != "auto")
     closing.callback(directory.close)
+    start = where_to_start(recipe, directory)
     directory.write_recipe(dump(recipe))
-    return directory
+    return directory, start
+
+
+def _tracker(recipe: Recipe, directory: RunDirectory, checkpoint: Checkpoint | None) -> Tracker:
+    earlier = [StepRecord(row.pop("step"), row) for row in directory.rows()] if checkpoint else []
+    id = checkpoint.state["wandb"] if checkpoint else None
+    return Tracker(recipe.tracking, directory.path, directory.name, dataclasses.asdict(recipe), id=id, earlier=earlier)
 
 
 def closing_report(run: Run, stopped_by: str | None) -> list[str]:

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the run ends at the next draw, in order; where that takes too long, at once."""
+"""Ctrl-C and SIGTERM: the run ends at the next draw, in order, with a checkpoint of its last step; where that takes too long, at once."""
 
 from __future__ import annotations
 
@@ -17,10 +17,15 @@ GRACE_SECONDS = 7.0  # from the signal to the end of the process, which on a bus
 
 
 class StopRequest:
-    """Call it to ask whether a signal has come. A second signal ends the process at once."""
+    """Call it to ask whether a signal has come. A second Ctrl-C ends the process at once.
+
+    A second SIGTERM does nothing: a batch system sends one to every process, and torchrun sends its own on.
+    """
 
     def __init__(self) -> None:
         self.signal: int | None = None
+        self.grace_seconds: float | None = None  # from SIGTERM to the end, once there is something to save
+        self.saved = False  # a checkpoint holds the last complete step
 
     def __call__(self) -> bool:
         return self.signal is not None
@@ -38,7 +43,10 @@ class StopRequest:
 
     @property
     def exit_code(self) -> int:
-        return 128 + self.signal if self.signal is not None else 0
+        """0 after SIGTERM where nothing is lost: whoever sent it starts the run again."""
+        if self.signal is None or (self.saved and self.signal == signal.SIGTERM):
+            return 0
+        return 128 + self.signal
 
     @property
     def name(self) -> str:
@@ -53,21 +61,24 @@ class StopRequest:
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self.signal is not None:
-            os._exit(128 + number)
+            if number == signal.SIGINT:
+                os._exit(128 + number)
+            return
         self.signal = number
-        print(f"\n{self.name}: ending the run; once more ends it at once", file=sys.stderr, flush=True)
+        print(f"\n{self.name}: ending the run; Ctrl-C ends it at once", file=sys.stderr, flush=True)
 
     def _watch(self, heard: socket.socket) -> None:
-        """Ends the process GRACE_SECONDS after the first signal, or at the second one."""
+        """Ends the process at a second Ctrl-C, or when its time is over: GRACE_SECONDS, after SIGTERM `grace_seconds` if there are any."""
         number = self._next(heard)
-        deadline = time.monotonic() + GRACE_SECONDS
+        grace = self.grace_seconds if number == signal.SIGTERM and self.grace_seconds is not None else GRACE_SECONDS
+        deadline = time.monotonic() + grace
         while (left := deadline - time.monotonic()) > 0:
             heard.settimeout(left)
             try:
-                number = self._next(heard)
-                break
+                if self._next(heard) == signal.SIGINT:
+                    os._exit(128 + signal.SIGINT)
             except TimeoutError:
-                log.warning("the run did not end within %g s of %s; ending it by force", GRACE_SECONDS, signal.Signals(number).name)
+                log.warning("the run did not end within %g s of %s; ending it by force", grace, signal.Signals(number).name)
         os._exit(128 + number)
 
     @staticmethod

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 
+from ada.checkpoint.errors import CheckpointError
 from ada.data.sources import DataError
 from ada.engine.errors import EngineError
 from ada.recipe.errors import RecipeError
@@ -22,7 +23,7 @@ def told(act: Callable[[], int]) -> int:
         if os.environ.get("RANK", "0") == "0":  # the other ranks found the same
             _say("error", str(error))
         return WRONG_INPUT
-    except (EngineError, OutOfMemory, FloatingPointError, ValueError) as error:
+    except (EngineError, CheckpointError, OutOfMemory, FloatingPointError, ValueError) as error:
         rank = os.environ.get("RANK", "0")
         _say("error" if rank == "0" else f"error on rank {rank}", str(error))
         if os.environ.get("WORLD_SIZE", "1") != "1":

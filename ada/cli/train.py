@@ -30,6 +30,8 @@ def _train(name: str, overrides: list[str]) -> int:
             closing_report(run, f"{type(error).__name__}: {error}")
             raise
         lines = closing_report(run, stopped_by)
+        if stop.saved:
+            lines.append(f"Saved. The same command with run_name={run.path.name} goes on from here.")
     if lines and os.environ.get("RANK", "0") == "0":
         print("\n" + "\n".join(lines), flush=True)
     stop.ended()

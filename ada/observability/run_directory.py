@@ -8,6 +8,7 @@ pools.jsonl      every draw's verdict, a step     report.html     all of it, to 
 
 from __future__ import annotations
 
+import fcntl
 import json
 import logging
 import os
@@ -29,6 +30,7 @@ class RunDirectory:
     """Written by rank 0 alone. A write that fails (a full disk) is counted in `faults` and told once; the run goes on."""
 
     def __init__(self, path: Path):
+        self._lock: int | None = _locked(path)
         self.path = path
         self.checkpoints = path / "checkpoints"
         self.faults: Counter[str] = Counter()  # by file
@@ -54,19 +56,31 @@ class RunDirectory:
                 number += 1
 
     @classmethod
-    def open(cls, root: str | Path, name: str, resume: bool) -> RunDirectory:
-        """Exactly root/name: an existing one to continue it, a new one otherwise. Raises FileExistsError or FileNotFoundError."""
+    def open(cls, root: str | Path, name: str, must_exist: bool = False) -> RunDirectory:
+        """Exactly root/name, which may hold a run already.
+
+        Raises FileExistsError where another process is writing it, FileNotFoundError where it `must_exist` and does not.
+        """
         _check_name(name)
         path = Path(root) / name
-        if resume and not path.is_dir():
+        if must_exist and not path.is_dir():
             there = sorted(folder.name for folder in Path(root).glob("*/") if (folder / "metrics.jsonl").exists())
             raise FileNotFoundError(f"{path}: there is no such run to continue. Runs in {root}: {', '.join(there) or 'none'}.")
-        if not resume and path.exists():
-            raise FileExistsError(
-                f"{path} already holds a run, which is not overwritten. Continue it, name another one, or remove the folder."
-            )
         path.mkdir(parents=True, exist_ok=True)
         return cls(path)
+
+    def begin_anew(self) -> Path | None:
+        """Moves all that an earlier run left here into a folder of its own, which is returned; None where there was no run."""
+        if not (self.path / "metrics.jsonl").exists():
+            return None
+        number = 1
+        while (earlier := self.path / f"earlier-{number}").exists():
+            number += 1
+        earlier.mkdir()
+        for path in sorted(self.path.iterdir()):
+            if not path.name.startswith("earlier-"):
+                path.rename(earlier / path.name)
+        return earlier
 
     def write_recipe(self, text: str) -> None:
         self._guard("recipe.yaml", lambda: write_atomically(self.path / "recipe.yaml", text))
@@ -123,12 +137,33 @@ class RunDirectory:
         text = json.dumps(strict_json.plain(summary), indent=2, allow_nan=False, ensure_ascii=False) + "\n"
         self._guard("summary.json", lambda: write_atomically(self.path / "summary.json", text))
 
-    def rewind(self, step: int) -> None:
-        """Drops what was logged after `step`: a run continued from that step's checkpoint writes those steps anew."""
+    def rewind(self, step: int, measured: bool = True) -> None:
+        """Drops what was logged after `step`: a run continued from that step's checkpoint writes those steps anew.
+
+        `measured`: the step's own metrics were complete; else they too are written anew.
+        """
         for lines in (self._metrics, self._samples, self._pools):
-            lines.keep(lambda row: row.get("step", 0) <= step)
+            last = step if measured or lines is not self._metrics else step - 1
+            lines.keep(lambda row, last=last: row.get("step", 0) <= last)  # type: ignore[misc]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Of metrics.jsonl, as it is."""
+        return self._metrics.read()
+
+    def write_aside(self, name: str, content: Mapping[str, Any]) -> None:
+        """A JSON file that is none of the run's usual ones, for whoever looks into what went wrong."""
+
+        def write() -> None:
+            path = self.path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, json.dumps(strict_json.plain(content), allow_nan=False) + "\n")
+
+        self._guard(name, write)
 
     def close(self) -> None:
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            os.close(lock)
         self._metrics.close()
         self._samples.close()
         self._pools.close()
@@ -172,6 +207,11 @@ class _Lines:
             kept = [text for text in self._path.read_text(encoding="utf-8").split("\n")[:-1] if wanted(json.loads(text))]
             write_atomically(self._path, "".join(text + "\n" for text in kept))
 
+    def read(self) -> list[dict[str, Any]]:
+        if not self._path.exists():
+            return []
+        return [json.loads(text) for text in self._path.read_text(encoding="utf-8").split("\n")[:-1]]
+
     def close(self) -> None:
         descriptor, self._descriptor = self._descriptor, None
         if descriptor is not None:
@@ -197,6 +237,19 @@ def _drop_torn_end(path: Path) -> None:
         data = path.read_bytes()
         if data and not data.endswith(b"\n"):
             os.truncate(path, data.rfind(b"\n") + 1)
+
+
+def _locked(path: Path) -> int:
+    """A lock on the folder that ends with the process, however that ends; no file is left. Some network file systems have none to give."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise FileExistsError(f"{path}: another process is writing this run. Let it end, or give this one another run_name.") from None
+    except OSError:
+        pass
+    return descriptor
 
 
 def _check_name(name: str) -> None:

@@ -48,16 +48,35 @@ class Tracking:
 class Tracker:
     """One run on wandb, or nothing at all where it is off or could not start. Rank 0 only."""
 
-    def __init__(self, config: Tracking, folder: Path, name: str, recipe: Mapping[str, Any]):
-        """`folder`: the run's; wandb's own files go into folder/wandb. `recipe`: as resolved, logged as the run's config."""
+    def __init__(
+        self,
+        config: Tracking,
+        folder: Path,
+        name: str,
+        recipe: Mapping[str, Any],
+        id: str | None = None,
+        earlier: Sequence[StepRecord] = (),
+    ):
+        """`folder`: the run's; wandb's own files go into folder/wandb. `recipe`: as resolved, logged as the run's config.
+
+        A run that is continued names its `id` on wandb and what it logged up to its checkpoint. Online, what wandb has already is not sent
+        again; offline, where nothing can be added to the files of an earlier process, the new ones hold the whole run.
+        """
         self.faults = 0
+        self.id: str | None = None
         self._run: Any = None
         self._others: list[Any] = []
         self._defined: set[str] = set()  # metrics that wandb knows axis and summary of
         for other in config.also:
             self._guard(lambda other=other: self._others.append(open_tracker(other, folder, config.project, name)), other)  # type: ignore[misc]
+        self._first = 0  # steps below it are on wandb already
         if config.wandb != "off":
+            self.id = _run_id(folder, id)
             self._guard(lambda: self._start(config, folder, name, recipe))
+            if earlier and self._run is not None and self._run.offline:
+                self._set_aside(folder)
+                for record in earlier:
+                    self._guard(lambda record=record: self._log(known(record), record.step))  # type: ignore[misc]
 
     @property
     def url(self) -> str | None:
@@ -66,15 +85,15 @@ class Tracker:
 
     def log(self, record: StepRecord) -> None:
         """All metrics of a step that have a value, at that step."""
-        metrics = {name: value for name, value in record.metrics.items() if value is not None}
-        if self._run is not None:
+        metrics = known(record)
+        if self._run is not None and record.step >= self._first:
             self._guard(lambda: self._log(metrics, record.step))
         for other in self._others:
             self._guard(lambda other=other: other.log(metrics, step=record.step), other.name)  # type: ignore[misc]
 
     def samples(self, step: int, rows: Sequence[Mapping[str, Any]]) -> None:
         """A table of a step's responses, after its metrics and before those of the next step."""
-        if rows:
+        if rows and step >= self._first:
             self._guard(lambda: self._run and self._run.log({"samples": table(rows)}, step=step))
 
     def close(self, exit_code: int = 0, summary: Mapping[str, Any] | None = None) -> None:
@@ -111,7 +130,7 @@ class Tracker:
                 project=config.project,
                 entity=config.entity,
                 name=name,
-                id=_run_id(folder),
+                id=self.id,
                 dir=str(folder),
                 config=dict(recipe),
                 save_code=False,
@@ -125,6 +144,7 @@ class Tracker:
             try:
                 _check_reachable(wandb.setup().settings.base_url)
                 self._run = start("online")
+                self._first = self._run.starting_step
                 return
             except Exception as error:  # no network, a key that is not accepted
                 self.faults += 1
@@ -132,6 +152,14 @@ class Tracker:
                 logger.warning("wandb could not go online (%s); logging offline. To upload it later: %s", error, later)
                 wandb.teardown()  # or its service says that the run's id is in use
         self._run = start("offline")
+
+    def _set_aside(self, folder: Path) -> None:
+        """Earlier offline files of the run, out of the way of `wandb sync wandb/offline-run-*`."""
+        aside = folder / "wandb" / "superseded"
+        for path in (folder / "wandb").glob("offline-run-*"):
+            if not path.samefile(Path(self._run.dir).parent):
+                aside.mkdir(exist_ok=True)
+                path.rename(aside / path.name)
 
     def _guard(self, action: Callable[[], Any], whose: str = "wandb") -> None:
         try:
@@ -150,10 +178,15 @@ def _check_reachable(url: str) -> None:
         urllib.request.urlopen(url, timeout=_REACH_LIMIT_SECONDS).close()
 
 
-def _run_id(folder: Path) -> str:
+def known(record: StepRecord) -> dict[str, Any]:
+    """Its metrics that have a value."""
+    return {name: value for name, value in record.metrics.items() if value is not None}
+
+
+def _run_id(folder: Path, known: str | None) -> str:
     """The id stays with the folder, so that a run that is continued goes on in the same curves."""
     path = folder / "wandb" / "run-id"
-    if not path.exists():
+    if known is not None or not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(secrets.token_hex(4))
+        path.write_text(known or secrets.token_hex(4))
     return path.read_text().strip()

@@ -42,6 +42,7 @@ def check(recipe: Recipe) -> list[Complaint]:
         *_sampling_law(recipe),
         *_trainer(recipe),
         *_evaluation(recipe),
+        *_resume(recipe),
     ]
 
 
@@ -200,3 +201,8 @@ def _trainer(recipe: Recipe) -> Iterator[Complaint]:
         yield Complaint(
             "trainer.overlong.buffer_tokens", f"more than generation.max_response_tokens = {most}; allowed are 1 to that number"
         )
+
+
+def _resume(recipe: Recipe) -> Iterator[Complaint]:
+    if recipe.resume != "auto" and recipe.run_name is None:
+        yield Complaint("resume", "nothing says which run goes on; name it with run_name=..., or set resume=auto")

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import torch
 from pydantic import Field
 
+from ada.checkpoint.config import Checkpoints
 from ada.config import config, one_of
 from ada.contracts import Advantage, EngineMethod, Grouping, Loss, Objective, PassRateMethod, Schedule, Selection
 from ada.data.prompts import PromptFormat
@@ -17,6 +18,7 @@ from ada.observability.tracking import Tracking
 from ada.rewards.config import Reward
 from ada.sampling.replay import Replay
 from ada.trainer.config import TrainerConfig
+from ada.watch.config import Watch
 
 Positive = Annotated[int, Field(gt=0)]
 
@@ -79,11 +81,6 @@ class Sync:
 
 
 @config
-class Checkpoints:
-    every: Annotated[int, Field(ge=0, description="steps between checkpoints; 0: only after the last step")] = 0
-
-
-@config
 class Recipe:
     seed: Annotated[int, Field(ge=0, description="the one seed of data order, draws and groups")] = 0
     steps: Annotated[int, Field(gt=0, description="steps of sampling and training")]
@@ -107,8 +104,16 @@ class Recipe:
     evaluation: Evaluation
     sync: Annotated[Sync, Field(description="how weights reach the engine")] = Sync()
     checkpoints: Checkpoints = Checkpoints()
+    watch: Annotated[Watch, Field(description="when a job that goes nowhere is ended, and memory that grows is told")] = Watch()
     tracking: Tracking
     output: Annotated[str, Field(description="folder in which runs are written")] = "runs"
     run_name: Annotated[str | None, Field(description="name of the run's folder; null: the recipe's name, numbered where it is taken")] = (
         None
     )
+    resume: Annotated[
+        Literal["auto", "must", "changed"],
+        Field(
+            description="where `run_name` has a run already. auto: goes on from its newest checkpoint, or begins anew where it has none; "
+            "must: only goes on; changed: goes on with this recipe though it is not the run's. Never with another seed, model or data"
+        ),
+    ] = "auto"

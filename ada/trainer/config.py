@@ -23,6 +23,9 @@ class TrainerConfig:
     epsilon: Annotated[float, Field(gt=0, description="AdamW epsilon")] = 1e-8
     weight_decay: Annotated[float, Field(ge=0, description="AdamW decoupled weight decay")] = 0.0
     max_grad_norm: Annotated[float, Field(gt=0, description="gradients of larger norm are scaled down to it")] = 1.0
+    not_finite_in_a_row: Annotated[
+        int, Field(ge=1, description="updates whose loss or gradient is not finite are skipped; so many in a row end the run")
+    ] = 3
     entropy_coefficient: Annotated[float, Field(ge=0, description="weight of the entropy bonus, in nats per token; 0: none")] = 0.0
     kl: Annotated[
         KL | None, one_of("ada.trainer.kl"), Field(description="pull towards the model that training started from; null: none")

@@ -90,7 +90,7 @@ def test_a_killed_run_loses_at_most_the_line_it_was_writing_N03(tmp_path, sent):
     process.send_signal(sent)
     process.wait(10)
     whole = path.read_bytes().count(b"\n")
-    RunDirectory.open(tmp_path, "run", resume=True).write_metrics(StepRecord(whole, {}))
+    RunDirectory.open(tmp_path, "run").write_metrics(StepRecord(whole, {}))
     assert [row["step"] for row in rows(path)] == list(range(len(rows(path))))
 
 
@@ -118,15 +118,30 @@ def test_runs_that_start_together_get_different_folders(tmp_path):
     assert len(set(names)) == 24
 
 
-def test_an_existing_run_is_never_overwritten_silently(tmp_path):
-    run = RunDirectory.open(tmp_path, "run", resume=False)
+def test_a_run_is_written_by_one_process_at_a_time(tmp_path):
+    run = RunDirectory.open(tmp_path, "run")
     run.write_metrics(StepRecord(0, {}))
-    with pytest.raises(FileExistsError, match="not overwritten"):
-        RunDirectory.open(tmp_path, "run", resume=False)
+    with pytest.raises(FileExistsError, match="another process is writing this run"):
+        RunDirectory.open(tmp_path, "run")
     with pytest.raises(FileNotFoundError, match="Runs in .*: run"):
-        RunDirectory.open(tmp_path, "rnu", resume=True)
-    RunDirectory.open(tmp_path, "run", resume=True).write_metrics(StepRecord(1, {}))
+        RunDirectory.open(tmp_path, "rnu", must_exist=True)
+    run.close()
+    run.close()
+    RunDirectory.open(tmp_path, "run", must_exist=True).write_metrics(StepRecord(1, {}))
     assert [row["step"] for row in rows(run.path / "metrics.jsonl")] == [0, 1]
+
+
+def test_a_run_that_begins_anew_keeps_what_was_there_C06(tmp_path):
+    run = RunDirectory.open(tmp_path, "run")
+    assert run.begin_anew() is None
+    for number in (1, 2):
+        run.write_metrics(StepRecord(0, {"a": number}))
+        run.close()
+        run = RunDirectory.open(tmp_path, "run")
+        earlier = run.begin_anew()
+        assert earlier == run.path / f"earlier-{number}"
+        assert [row["a"] for row in rows(earlier / "metrics.jsonl")] == [number]
+    assert sorted(path.name for path in run.path.iterdir()) == ["earlier-1", "earlier-2"]
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", ".hidden", "/root"])
@@ -142,10 +157,13 @@ def test_a_continued_run_drops_the_steps_it_writes_anew(tmp_path):
     run.close()
     with (run.path / "metrics.jsonl").open("a") as file:
         file.write('{"step": 5, "a"')  # as after a power cut
-    again = RunDirectory.open(tmp_path, "run", resume=True)
+    again = RunDirectory.open(tmp_path, "run")
     again.rewind(2)
+    assert again.rows() == [{"step": step, "a": float(step)} for step in range(3)]
     again.write_metrics(StepRecord(3, {"a": 30.0}))
     assert [(row["step"], row["a"]) for row in rows(run.path / "metrics.jsonl")] == [(0, 0.0), (1, 1.0), (2, 2.0), (3, 30.0)]
+    again.rewind(3, measured=False)
+    assert [row["step"] for row in again.rows()] == [0, 1, 2]
 
 
 def test_a_torn_end_does_not_spoil_the_next_line(tmp_path):
