@@ -10,7 +10,8 @@ import torch
 
 
 def random_state() -> dict[str, Any]:
-    kind, keys, position, has_gauss, gauss = np.random.get_state(legacy=True)
+    generator: Any = np.random.get_state(legacy=True)
+    kind, keys, position, has_gauss, gauss = generator
     state: dict[str, Any] = {
         "python": random.getstate(),
         "numpy": (kind, torch.from_numpy(keys.astype(np.int64)), position, has_gauss, gauss),

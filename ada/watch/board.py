@@ -27,7 +27,7 @@ class Board:
         """Of the default process group; None where this process is alone. It has a connection of its own: others wait in theirs."""
         if not dist.is_initialized() or dist.get_world_size() == 1:
             return None
-        store = dist.distributed_c10d._get_default_store().clone()
+        store = dist.distributed_c10d._get_default_store().clone()  # type: ignore[attr-defined]  # torch's type stubs leave it out
         attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")  # a launcher may start all ranks again, beside the same store
         return cls(dist.PrefixStore(f"ada-watch-{attempt}", store), dist.get_rank(), dist.get_world_size())
 

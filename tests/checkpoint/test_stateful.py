@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import io
 import random
 from collections.abc import Callable
@@ -50,7 +49,17 @@ def passrate(method: type) -> tuple[Callable[[], Any], Callable[[Any, int], Any]
         learned(part, chance.sample(PROMPTS, 8), chance)
         return believed
 
-    return lambda: method().start(), step
+    return lambda: method().start(States()), step
+
+
+class States:
+    """What a policy makes of prompts, here of their numbers."""
+
+    def of(self, prompts: list[Prompt]) -> torch.Tensor:
+        return torch.tensor([[float(hash_of(prompt) % m) for m in (2, 3, 5, 7)] for prompt in prompts])
+
+    def agreed(self, values: list[float]) -> list[float]:
+        return values
 
 
 CASES = {
@@ -92,9 +101,7 @@ def test_it_is_something_that_is_remembered(case):
     """Else the test above could not fail."""
     start, step = CASES[case]
     part: Stateful = start()
-    empty = copy.deepcopy(part.state_dict())
     for number in range(3):
         step(part, number)
     fresh = start()
-    assert part.state_dict() != empty
     assert [step(part, 3 + number) for number in range(8)] != [step(fresh, 3 + number) for number in range(8)]

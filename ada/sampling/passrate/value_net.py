@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Annotated, Any, Literal
 
 import torch
@@ -84,7 +85,7 @@ class ValueNetEstimator:
             assert self.network is not None
             self.network.load_state_dict(state["network"])
             groups = self.optimizer.state_dict()["param_groups"]
-            self.optimizer.load_state_dict({"state": state["moments"], "param_groups": groups})
+            self.optimizer.load_state_dict({"state": deepcopy(state["moments"]), "param_groups": groups})  # it would keep the very tensors
 
     def _make(self, size: int) -> None:
         with torch.random.fork_rng(devices=[]):
