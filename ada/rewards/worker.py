@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ada.rewards.answers.extraction import unboxed
 from ada.rewards.functions import Score, Scorer, Task, Unusable, find, score
 
 _LOOKS_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
@@ -74,7 +75,7 @@ def gold_response(answer: str, part: str | None) -> str | None:
     """A response that `part` must call right. A module says how to write one, or that it cannot (None), in `gold_response(answer)`."""
     scorer = next(scorer for scorer in _scorers if part in (None, scorer.name))
     write = getattr(sys.modules[scorer.module], "gold_response", None)
-    return f"The answer is \\boxed{{{_unboxed(answer)}}}." if write is None else write(answer)
+    return f"The answer is \\boxed{{{unboxed(answer)}}}." if write is None else write(answer)
 
 
 def score_all(tasks: Sequence[Task]) -> list[Score]:
@@ -112,11 +113,6 @@ async def _within_limit(task: Task) -> Score:
         return Score(failure="timeout", detail=f"It waited longer than 0.9 times the limit of {_limit_seconds:g} s.")
     except asyncio.CancelledError:
         return Score(failure="CancelledError")
-
-
-def _unboxed(answer: str) -> str:
-    text = answer.strip()
-    return text[len("\\boxed{") : -1] if text.startswith("\\boxed{") and text.endswith("}") else text
 
 
 def _end_with_the_trainer() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 import uuid
 from pathlib import Path
@@ -15,8 +14,9 @@ from ada.rewards.code import gold_problem, gold_response, program_of, same, scor
 from ada.rewards.config import Reward
 from ada.rewards.functions import UnreadableGold
 from ada.rewards.service import RewardService
+from tests.rewards.confined import needs_sandbox
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")
+pytestmark = needs_sandbox
 ADD = json.dumps(
     {
         "tests": [{"stdin": "1 2\n", "stdout": "3\n"}, {"call": "add", "arguments": [20, 22], "returns": 42}],

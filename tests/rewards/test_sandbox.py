@@ -14,8 +14,9 @@ import pytest
 
 from ada.rewards.sandbox import run as sandbox
 from ada.rewards.sandbox.run import Limits, run
+from tests.rewards.confined import needs_sandbox
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform != "linux", reason="the sandbox is Linux's")]
+pytestmark = [pytest.mark.slow, needs_sandbox]
 LIMITS = Limits(seconds=20.0)  # a loaded machine starts a process slowly
 
 ATTACKS = """

@@ -11,6 +11,7 @@ from ada.check.audit import audit
 from ada.check.problems import sums
 from ada.data.sources import Row
 from ada.rewards.config import Part, Reward
+from tests.rewards.confined import needs_sandbox
 
 pytestmark = pytest.mark.slow  # each starts reward workers
 MATH = "ada.rewards.math:score"
@@ -53,6 +54,7 @@ def test_what_disagrees_with_a_second_function_is_shown(tmp_path: Path) -> None:
     assert "right here: 'The answer is \\\\boxed{12}.' for gold '12'" in seen
 
 
+@needs_sandbox
 def test_golds_that_have_no_right_response_are_not_tried(tmp_path: Path) -> None:
     tests = [{"stdin": "1", "stdout": "1"}]
     rows = [Row("a", "?", json.dumps({"tests": tests, "solution": "print(input())"})), Row("b", "?", json.dumps({"tests": tests}))]
