@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TypeVar
 
@@ -46,6 +48,8 @@ def _same(gold: Answer, response: Answer) -> bool:
     match gold, response:
         case Named(), Named() if _same_name(gold.name, response.name) and same(gold.value, response.value):
             return True
+        case Named(value=Value() as ours), Named(value=Value() as theirs) if swap := _other_argument(gold.name, response.name):
+            return swap[0] not in symbols(theirs.tree) and _same(ours, replace(theirs, tree=_renamed(theirs.tree, swap[1], swap[0])))
         case Named(value=Value(tree)), Named() | Equation() if not symbols(tree):
             return False  # for x = 5, 2x = 10 is the equation that was to be solved
         case Named(sides=ours) | Equation(sides=ours), Named(sides=theirs) | Equation(sides=theirs):
@@ -88,6 +92,18 @@ def _same(gold: Answer, response: Answer) -> bool:
 
 def _same_name(gold: str, response: str) -> bool:
     return gold == response or ("y" in (gold, response) and "(" in gold + response)  # y and f(x)
+
+
+def _other_argument(gold: str, response: str) -> tuple[str, str] | None:
+    """The arguments of f(x) and f(t), where the function is the same and they are two letters."""
+    ours, theirs = (re.fullmatch(r"(.+)\(([A-Za-z])\)", name.replace(" ", "")) for name in (gold, response))
+    return (ours[2], theirs[2]) if ours and theirs and ours[1] == theirs[1] and ours[2] != theirs[2] else None
+
+
+def _renamed(node: Node, old: str, new: str) -> Node:
+    if node[0] == "symbol":
+        return ("symbol", new) if node[1] == old else node
+    return tuple(_renamed(part, old, new) if isinstance(part, tuple) else part for part in node)
 
 
 def _same_ratio(gold: Sequence[Node], response: Sequence[Node]) -> bool:

@@ -158,6 +158,7 @@ _REPEATING = re.compile(  # 0.1\overline{6}, 0.\dot{6}, 0.333...
     r"(?<![\d.])(?P<whole>\d{0,20})\.(?P<fixed>\d{0,20}?)"
     r"(?:\\(?:overline|bar|dot)\s*\{?(?P<period>\d{1,20})\}?(?:(?P<middle>\d{0,20})\\dot\s*\{?(?P<last>\d)\}?)?|(?P<digit>\d)(?P=digit){2,20}…)"
 )
+_ENUMERATED = re.compile(r",(?:\s*and\s)?|\sand\s")
 _TEXT_WITH_DIGITS = re.compile(r"\\text\{([^{}]*\d[^{}]*)\}")
 _THOUSANDS = re.compile(r"(?<![\w.,^])\d{1,3}(?:,\d{3})+(?!\d|,\d)")
 
@@ -247,7 +248,9 @@ def _unstyled(styled: re.Match[str]) -> str:
     if name.casefold() == "infinity":
         return "∞"
     if "," in name and re.search(r"[A-Za-z]{2}", name):  # red, blue
-        return ",".join(f"\\text{{{part.strip()}}}" for part in name.split(","))
+        return ",".join(f"\\text{{{part.strip()}}}" for part in _ENUMERATED.split(name) if part.strip())
+    if len(two := name.split(" and ")) == 2 and all(1 <= len(part.split()) <= 2 for part in two):  # Tom and Jerry
+        return "∧".join(f"\\text{{{part.strip()}}}" for part in two)
     if re.fullmatch(_FUNCTIONS, name):
         return f"\\{name} "
     return f" {name} " if _PLAIN_CONTENT.fullmatch(name) else f"\\text{{{name}}}"
