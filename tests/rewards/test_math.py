@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ada.rewards.math import gold_problem, score
@@ -107,6 +107,7 @@ def test_a_repeating_gold_decimal_is_read_as_rounded() -> None:
 fractions = st.fractions(max_denominator=10**6)
 
 
+@settings(deadline=None)  # a loaded machine takes its time
 @given(fractions)
 def test_spellings_of_a_fraction(x: Fraction) -> None:
     n, d = x.numerator, x.denominator
@@ -114,11 +115,13 @@ def test_spellings_of_a_fraction(x: Fraction) -> None:
         assert score(boxed(spelling), f"\\dfrac{{{n}}}{{{d}}}") == 1.0
 
 
+@settings(deadline=None)  # a loaded machine takes its time
 @given(fractions, fractions)
 def test_another_number_is_wrong(x: Fraction, y: Fraction) -> None:
     assert score(boxed(f"\\frac{{{x.numerator}}}{{{x.denominator}}}"), f"{y.numerator}/{y.denominator}") == float(x == y)
 
 
+@settings(deadline=None)  # a loaded machine takes its time
 @given(st.integers(-(10**18), 10**18), st.integers(0, 9))
 def test_separated_thousands(n: int, decimals: int) -> None:
     assert score(boxed(f"{n:,}"), str(n)) == score(boxed(f"{n:,}".replace(",", "{,}")), str(n)) == 1.0
@@ -126,6 +129,7 @@ def test_separated_thousands(n: int, decimals: int) -> None:
     assert score(boxed(str(n + 1)), str(n)) == 0.0
 
 
+@settings(deadline=None)  # a loaded machine takes its time
 @given(st.lists(st.integers(-50, 50), min_size=2, max_size=6, unique=True), st.randoms(use_true_random=False))
 def test_order_matters_in_tuples_only(items: list[int], random) -> None:
     shuffled = random.sample(items, len(items))
@@ -135,6 +139,7 @@ def test_order_matters_in_tuples_only(items: list[int], random) -> None:
     assert score(boxed(answer + ", 99"), gold) == score(boxed(str(items[0])), gold) == 0.0
 
 
+@settings(deadline=None)  # a loaded machine takes its time
 @given(st.lists(st.integers(-9, 9), min_size=1, max_size=5), st.integers(-9, 9))
 def test_expanded_and_nested_polynomials(coefficients: list[int], shift: int) -> None:
     powers = " + ".join(f"({c})x^{k}" for k, c in enumerate(coefficients))
@@ -145,6 +150,7 @@ def test_expanded_and_nested_polynomials(coefficients: list[int], shift: int) ->
     assert score(boxed(f"{nested} + ({shift})"), powers) == float(shift == 0)
 
 
+@settings(deadline=None)  # a loaded machine takes its time
 @given(st.text(max_size=300), st.text(max_size=40))
 def test_any_text_gives_zero_or_one_R04(response: str, gold: str) -> None:
     assert score(response, gold) in (0.0, 1.0)
@@ -199,6 +205,7 @@ LATEX += [
 ]
 
 
+@settings(deadline=None)  # a loaded machine takes its time
 @given(st.lists(st.sampled_from(LATEX), max_size=40).map("".join), st.lists(st.sampled_from(LATEX), max_size=12).map("".join))
 def test_any_formula_gives_zero_or_one_R04(answer: str, gold: str) -> None:
     assert score(f"\\boxed{{{answer}}}", gold) in (0.0, 1.0)

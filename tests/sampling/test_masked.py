@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ada.rewards.service import Verdict
@@ -33,6 +33,7 @@ def counted_wrong(text):
     return made
 
 
+@settings(deadline=None)  # a loaded machine takes its time
 @given(some_verdicts)
 def test_every_draw_is_right_wrong_or_masked(text):
     masked = pool(text)
@@ -40,6 +41,7 @@ def test_every_draw_is_right_wrong_or_masked(text):
     assert counted_wrong(text).drawn == counted_wrong(text).right + counted_wrong(text).wrong
 
 
+@settings(deadline=None)  # a loaded machine takes its time
 @given(some_verdicts)
 def test_a_masked_draw_enters_no_statistic(text):
     masked, without = pool(text), pool(text.replace("F", ""))
@@ -47,6 +49,7 @@ def test_a_masked_draw_enters_no_statistic(text):
         assert getattr(masked, fact) == pytest.approx(getattr(without, fact), nan_ok=True)
 
 
+@settings(deadline=None)  # a loaded machine takes its time
 @given(some_verdicts)
 def test_counted_as_wrong_it_is_as_a_wrong_one(text):
     as_wrong, wrong = counted_wrong(text), pool(text.replace("F", "W"))
@@ -57,6 +60,7 @@ def test_counted_as_wrong_it_is_as_a_wrong_one(text):
 
 
 @pytest.mark.parametrize(("grouping", "size"), GROUPS, ids=lambda value: getattr(value, "name", ""))
+@settings(deadline=None)  # a loaded machine takes its time
 @given(text=some_verdicts)
 def test_a_masked_draw_has_no_gradient_and_moves_none(grouping, size, text):
     group = group_of(pool(text), grouping, size, seed=3)
