@@ -185,7 +185,7 @@ def test_samples_say_what_was_asked_written_and_judged(tmp_path):
     written = rows(run.path / "samples.jsonl")
     assert [(row["draw"], row["verdict"], row["reward"]) for row in written] == [(0, "right", 1.0), (1, "wrong", 0.0), (2, "timeout", None)]
     expected = {"step": 4, "prompt_id": "micro/1", "draw": 0, "verdict": "right", "reward": 1.0, "prompt": "3+4=", "response": "7"}
-    assert written[0] == expected | {"answer": "7", "finish_reason": "stop", "tokens": 2}
+    assert written[0] == expected | {"answer": "7", "finish_reason": "stop", "tokens": 2, "parts": {}}
 
 
 def test_pools_say_each_draw_and_rewind_with_the_metrics(tmp_path):
