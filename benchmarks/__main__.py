@@ -31,15 +31,25 @@ def main(overrides: list[str]) -> None:
         from ada.shutdown import StopRequest
         from benchmarks.bookkeeping import microseconds_per_response
         from benchmarks.generation import collector_against_plain
+        from benchmarks.memory import peak_in_model_sizes
+        from benchmarks.packing import packed_against_padded
         from benchmarks.rewards import WORKERS, responses_per_second
-        from benchmarks.update import actor_against_torch
+        from benchmarks.update import actor_against, bare_deepspeed, plain_torch
+        from benchmarks.weight_sync import sync_against_copy
 
         with open_run(recipe, "bench", StopRequest()) as run:
             run.sync()
             print("\nours / plain, median (quartiles)")
             say(collector_against_plain(run, GENERATION_PAIRS).line("collector / vLLM alone"))
-            for stage in (recipe.trainer.zero_stage, 0):
-                say(actor_against_torch(recipe, stage, UPDATE_PAIRS).line(f"actor, ZeRO stage {stage} / torch alone"))
+            say(sync_against_copy(run, UPDATE_PAIRS).line("weight sync / copy of the bytes", unit="numbers/s"))
+            say(packed_against_padded(recipe, UPDATE_PAIRS).line("update, packed / padded"))
+            for stage in (0, 1, 2, 3):
+                say(actor_against(bare_deepspeed, recipe, stage, UPDATE_PAIRS).line(f"actor, stage {stage} / bare DeepSpeed"))
+            for stage in (0, 3):
+                say(actor_against(plain_torch, recipe, stage, UPDATE_PAIRS).line(f"actor, stage {stage} / torch alone"))
+            for stage in (0, 3):
+                times, size = peak_in_model_sizes(stage)
+                say(f"{f'actor, stage {stage}, peak host memory':<34} {times:.1f} times the {size:.0f} MiB of the weights")
             say(f"{f'collector, {OPEN_PROMPTS:,} open prompts':<34} {microseconds_per_response(OPEN_PROMPTS):.0f} µs a response")
         say(
             f"{f'rewards, {ANSWERS:,} mathematical answers':<34} {responses_per_second(ANSWERS):,.0f} responses a second, {WORKERS} workers"

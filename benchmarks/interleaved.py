@@ -17,10 +17,10 @@ class Comparison:
     def ratios(self) -> list[float]:
         return [a / b for a, b in zip(self.ours, self.plain, strict=True)]
 
-    def line(self, name: str) -> str:
+    def line(self, name: str, unit: str = "tokens/s") -> str:
         """Median ratio and its quartiles, then the median speeds behind it."""
         low, middle, high = statistics.quantiles(self.ratios, n=4, method="inclusive")
-        speeds = f"{statistics.median(self.ours):,.0f} against {statistics.median(self.plain):,.0f} tokens/s"
+        speeds = f"{statistics.median(self.ours):,.0f} against {statistics.median(self.plain):,.0f} {unit}"
         return f"{name:<34} {middle:.2f}  ({low:.2f} to {high:.2f} in {len(self.ours)} pairs; {speeds})"
 
 

@@ -17,7 +17,7 @@ DRAW = Draw(Prompt("p", (3, 4), "", "s", ""), 0, 1)
 
 class Noting(GuardedEngine):
     def __init__(self, can_sleep: bool = True):
-        super().__init__(FOLDER, GENERATION)
+        super().__init__(FOLDER, GENERATION, room=64)
         self.can_sleep, self.did = can_sleep, []
 
     def _start(self, draw):
