@@ -19,6 +19,7 @@ from ada.trainer.policy import LOGITS_AT_ONCE
 GIB = 2**30
 MARGIN = 0.95  # of the memory there is, that may be planned with
 KEPT_GATHERED = 10**9  # parameters that DeepSpeed leaves gathered, since they are needed again soon (stage3_max_reuse_distance)
+REDUCED_AT_ONCE = 5 * 10**8  # gradients that DeepSpeed collects before it reduces them (reduce_bucket_size)
 
 
 @dataclass(frozen=True)
@@ -56,12 +57,13 @@ def plan(recipe: Recipe, size: ModelSize, world: int, device: tuple[int, str, bo
         "gradients": n * 4 // over[2],
         "optimizer": (8 * n + masters) // over[1],
         "gathered layers": (min(n, max(KEPT_GATHERED, size.largest_layer)) * wide) if stage == 3 and world > 1 else 0,
+        "buckets": REDUCED_AT_ONCE * wide if stage and device[2] else 0,  # on a CPU, what is not written takes no memory
         "reference": n * wide // over[3] if trainer.kl else 0,
         "activations": slots * kept + slots * row,  # the mask that keeps packed sequences apart: a byte for each two slots of a row
         "logits": 3 * 4 * piece,  # of one piece: logits, log-softmax, gradient
     }
     update = MemoryPlan(parts | ({} if asleep else engine), *device)
-    rollout = MemoryPlan({name: parts[name] for name in ("weights", "gradients", "optimizer", "reference")} | engine, *device)
+    rollout = MemoryPlan({name: parts[name] for name in ("weights", "gradients", "optimizer", "buckets", "reference")} | engine, *device)
     return max(update, rollout, key=lambda found: found.total)
 
 

@@ -46,6 +46,7 @@ def test_shards_of_eight_ranks():
     assert parts["optimizer"] == 1.5e9 * 12 / 8  # two moments and the master weights, float32
     assert parts["gathered layers"] == 1e9 * 2
     assert parts["reference"] == 0
+    assert parts["buckets"] == 5e8 * 2
     assert parts["engine"] == 0.5 * 80 * GIB
     assert parts["activations"] == 16384 * (100_000 + 28 * 1536 * 2 + 4096)  # one layer whole, the input of each, the mask
     assert parts["logits"] == 12 * 2**26
@@ -65,6 +66,15 @@ def test_a_reference_is_held_beside_and_a_long_response_sets_the_micro_batch():
     assert held["reference"] == held["weights"] == 3e9
     assert held["gathered layers"] == 0  # one rank has them all
     assert held["activations"] == base["activations"] * 3072 // 16384  # a prompt of 1,024 and a response of 2,048 tokens
+
+
+def test_an_engine_that_sleeps_leaves_its_share_to_the_update():
+    """Then the rollout may hold most: the engine, and the shards that wait for the update."""
+    awake, asleep = plan(recipe(), SIZE, 8, GPU), plan(recipe("engine.sleep_level=1"), SIZE, 8, GPU)
+    assert awake.parts["engine"] == asleep.parts["engine"] == 40 * GIB
+    assert "activations" in awake.parts and "activations" not in asleep.parts
+    wide = recipe("engine.sleep_level=1", "trainer.gradient_checkpointing=false")
+    assert "engine" not in plan(wide, SIZE, 8, GPU).parts  # 43 GiB of activations against 40 GiB of engine
 
 
 def test_what_does_not_fit_is_refused_with_the_keys_to_change():
