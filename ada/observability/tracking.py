@@ -67,8 +67,9 @@ class Tracker:
         self._run: Any = None
         self._others: list[Any] = []
         self._defined: set[str] = set()  # metrics that wandb knows axis and summary of
+        first = earlier[-1].step + 1 if earlier else 0
         for other in config.also:
-            self._guard(lambda other=other: self._others.append(open_tracker(other, folder, config.project, name)), other)  # type: ignore[misc]
+            self._guard(lambda other=other: self._others.append(open_tracker(other, folder, config.project, name, first)), other)  # type: ignore[misc]
         self._first = 0  # steps below it are on wandb already
         if config.wandb != "off":
             self.id = _run_id(folder, id)

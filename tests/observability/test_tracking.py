@@ -139,3 +139,20 @@ def test_faults_are_counted_and_told_once_N03(tmp_path, caplog):
     tracker.close()
     assert tracker.faults == 4  # three logs and one close, for Broken has no summary
     assert caplog.text.count("ConnectionError: gone") == 1 and len(caplog.records) == 1
+
+
+def test_another_tracker_of_a_continued_run_forgets_what_came_after_the_checkpoint(tmp_path):
+    """Steps 0 to 2 were written, the checkpoint is of step 1: step 2 is there once, as it came out the second time."""
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    settings = Tracking(wandb="off", also=["tensorboard"])
+    records = [StepRecord(step, {"reward/mean": step / 4}) for step in range(3)]
+    for earlier, now in (((), records), (records[:2], [StepRecord(2, {"reward/mean": 1.0})])):
+        tracker = Tracker(settings, tmp_path, "name", {}, earlier=earlier)
+        for record in now:
+            tracker.log(record)
+        tracker.close()
+        assert tracker.faults == 0
+    events = EventAccumulator(str(tmp_path / "tensorboard"))
+    events.Reload()
+    assert [(event.step, event.value) for event in events.Scalars("reward/mean")] == [(0, 0.0), (1, 0.25), (2, 1.0)]
