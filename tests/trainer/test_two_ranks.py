@@ -113,6 +113,20 @@ def test_a_rank_without_work_joins_in_D02(seen, stage):
 
 
 @pytest.mark.parametrize("stage", STAGES)
+def test_rubbish_under_the_mask_changes_nothing_L03(seen, stage):
+    clean, dirty = seen[stage]["still"]["clean"], seen[stage]["still"]["dirty"]
+    assert clean["grad_norm"] > 0
+    assert clean == dirty
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_without_a_learning_rate_or_an_advantage_nothing_moves(seen, stage):
+    still = seen[stage]["still"]
+    assert not still["moved"]
+    assert still["silent"]["skipped"] and not still["clean"]["skipped"]
+
+
+@pytest.mark.parametrize("stage", STAGES)
 def test_memory_that_runs_out_on_one_rank_repeats_the_update_on_both(seen, stage):
     repeated, first = seen[stage]["repeated"], seen[stage]["stats"][0]
     assert seen[stage]["failed_on"][0] == 0 < seen[stage]["failed_on"][1]

@@ -15,6 +15,7 @@ from ada.trainer.corrections.tis import TIS
 from ada.trainer.distributed import start_distributed
 from ada.trainer.kl.k3 import K3
 from ada.trainer.losses.clipped import Clipped
+from ada.types import Batch
 from tests.trainer.plain import sequences
 from tests.trainer.small_memory import too_small_for
 
@@ -47,6 +48,7 @@ def one_stage(folder: Path, scratch: Path, stage: int, rank: int) -> dict:
     lone = pack(sequences(1), rank, 2, 70, 24)
     seen["lone"] = dataclasses.asdict(actor.update(lone, actor.logprobs(lone), Clipped()))
     seen["scored"] = actor.token_logprobs([s.prompt_ids + s.response_ids for s in sequences(5 if rank == 0 else 0)])
+    seen["still"] = still(folder, stage, batches)
     # memory runs out in the middle of rank 1's passes alone: both halve their micro-batches, and come to the first update's gradient
     small = start(folder, stage)
     failed = too_small_for(small, 40 if rank == 1 else 10_000)
@@ -56,6 +58,32 @@ def one_stage(folder: Path, scratch: Path, stage: int, rank: int) -> dict:
     actor.save_hf(scratch / f"hf{stage}")
     seen["final"] = weights(actor)
     return seen
+
+
+def still(folder: Path, stage: int, batches: list[Batch]) -> dict:
+    """Without regularisers and with a learning rate of 0: clean batches, then rubbish wherever no response token is, then no advantage."""
+    keys = {"learning_rate": 0.0, "epsilon": 1e-3, "micro_batch_tokens": 70, "row_tokens": 24, "zero_stage": stage}
+    actor = Actor.start(folder, TrainerConfig(**keys), torch.float32, 0.8)
+    before = weights(actor)
+    clean, dirty = (dataclasses.asdict(actor.update(b, None, Clipped())) for b in (batches, [rubbish(b) for b in batches]))
+    silent = [dataclasses.replace(b, advantages_RL=torch.zeros_like(b.advantages_RL)) for b in batches]
+    return {
+        "clean": clean,
+        "dirty": dirty,
+        "silent": dataclasses.asdict(actor.update(silent, None, Clipped())),
+        "moved": not all(torch.equal(before[name], w) for name, w in weights(actor).items()),
+    }
+
+
+def rubbish(batch: Batch) -> Batch:
+    """NaN as advantage and log-prob outside the mask, and other tokens at padding."""
+    outside = ~batch.mask_RL
+    return dataclasses.replace(
+        batch,
+        advantages_RL=batch.advantages_RL.masked_fill(outside, float("nan")),
+        sampler_logprobs_RL=batch.sampler_logprobs_RL.masked_fill(outside, float("nan")),
+        tokens_RL=batch.tokens_RL.masked_fill(batch.sequence_RL < 0, 1599),
+    )
 
 
 def main(folder: Path, scratch: Path) -> None:
