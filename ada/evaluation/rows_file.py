@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ada.evaluation.row import Row
-from ada.observability.run_directory import _Lines
+from ada.observability.run_directory import JsonLines
 
 
 def read_rows(folder: Path) -> dict[str, Row]:
@@ -31,7 +31,7 @@ class RowsFile:
     """One rank's own file: no two processes write to one."""
 
     def __init__(self, folder: Path, rank: int):
-        self._lines = _Lines(folder / f"rows-{rank}.jsonl")
+        self._lines = JsonLines(folder / f"rows-{rank}.jsonl")
 
     def append(self, row: Row) -> None:
         self._lines.append(row.to_json())

@@ -34,9 +34,9 @@ class RunDirectory:
         self.path = path
         self.checkpoints = path / "checkpoints"
         self.faults: Counter[str] = Counter()  # by file
-        self._metrics = _Lines(path / "metrics.jsonl")
-        self._samples = _Lines(path / "samples.jsonl")
-        self._pools = _Lines(path / "pools.jsonl")
+        self._metrics = JsonLines(path / "metrics.jsonl")
+        self._samples = JsonLines(path / "samples.jsonl")
+        self._pools = JsonLines(path / "pools.jsonl")
 
     @property
     def name(self) -> str:
@@ -182,7 +182,7 @@ class RunDirectory:
                 )
 
 
-class _Lines:
+class JsonLines:
     """A file of JSON lines. Each goes down by one write; a kill may cut that at the border of a page, which the next opening mends."""
 
     def __init__(self, path: Path):
