@@ -42,6 +42,11 @@ class Watcher:
         self._thread = threading.Thread(target=self._watch, name="watcher", daemon=True)
 
     def start(self) -> None:
+        """All ranks at about the same time."""
+        if self.board is not None:
+            self._sign(self.board)
+            nothing = Sign(0, 0.0, "starting", "", 0)
+            self._seen = {rank: (nothing, time.monotonic()) for rank in range(self.board.world) if rank != self.rank}
         self._thread.start()
 
     def close(self) -> None:
@@ -70,8 +75,7 @@ class Watcher:
         """Why the job must end, if it must."""
         still, limit = self.pulse.still_seconds, self.config.hang_seconds
         if self.board is not None:
-            self._written += 1
-            self.board.sign(Sign(self._written, still, self.pulse.doing, socket.gethostname(), os.getpid()))
+            self._sign(self.board)
             if (failure := self.board.failure()) is not None:
                 return failure
             if (lost := self._lost()) is not None:
@@ -80,11 +84,15 @@ class Watcher:
             return self._stuck(still)
         return None
 
+    def _sign(self, board: Board) -> None:
+        self._written += 1
+        board.sign(Sign(self._written, self.pulse.still_seconds, self.pulse.doing, socket.gethostname(), os.getpid()))
+
     def _lost(self) -> str | None:
         assert self.board is not None
         now = time.monotonic()
         for rank, sign in self.board.signs().items():
-            if rank not in self._seen or self._seen[rank][0].written != sign.written:
+            if self._seen[rank][0].written != sign.written:
                 self._seen[rank] = (sign, now)
         for rank, (sign, came) in self._seen.items():
             if now - came > self.config.lost_seconds:

@@ -37,7 +37,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return output / "of-1", output / "of-2"
 
 
-def test_two_ranks_draw_what_one_rank_draws(runs):
+def test_two_ranks_draw_what_one_rank_draws_E02(runs):
     of_one, of_two = (samples(run) for run in runs)
     assert of_one == of_two and len(of_one) == 8
     one, two = (metrics(run)[1] for run in runs)

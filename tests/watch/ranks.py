@@ -27,8 +27,8 @@ def rank_main(rank: int, port: int, folder: Path, what: str) -> int:
     store, of_board = (dist.TCPStore("127.0.0.1", port, is_master=False) for _ in range(2))
     pulse = Pulse()
     watcher = Watcher(WATCH, pulse, Board(of_board, rank, WORLD), folder, rank)
-    watcher.start()
     pulse.mark("working")
+    watcher.start()
     try:
         for work in range(600):
             pulse.mark()

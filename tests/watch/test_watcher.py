@@ -83,4 +83,4 @@ def test_one_rank_alone_is_watched_too(tmp_path):
     done = subprocess.run([sys.executable, "-c", ALONE.format(folder=str(tmp_path))], capture_output=True, text=True, timeout=60, cwd=ROOT)
     assert done.returncode == 1 and done.stdout == "worked\n"
     assert "error: the job ends: rank 0 has got no further for" in done.stderr and "while drawing responses" in done.stderr
-    assert 'File "<string>", line 12' in stacks(tmp_path, 0)
+    assert 'File "<string>", line 13' in stacks(tmp_path, 0)
