@@ -49,7 +49,7 @@ def train_step(run: Run, step: int, metrics: dict[str, Any]) -> None:
     run.pulse.mark("drawing responses")
     prompts = run.selector.next(recipe.batch.prompts_per_step)
     pools, cost = run.collector.collect(
-        f"step-{step}", prompts, recipe.sampling.schedule, window=recipe.sampling.in_flight, believe=run.believe, refill=run.refill
+        f"step-{step}", prompts, recipe.sampling.schedule, window=recipe.sampling.window, believe=run.believe, refill=run.refill
     )
     metrics |= sampling_metrics(pools, cost, recipe.batch.responses_per_group)
     run.pulse.mark("updating the policy")

@@ -11,8 +11,10 @@ from ada.sampling.groups.balanced import Balanced
 from ada.sampling.groups.positives import Positives
 from ada.sampling.schedules.dapo import Dapo
 from ada.sampling.schedules.est import Est
+from ada.sampling.schedules.seq import Seq
 from ada.sampling.schedules.speed import Speed
 from ada.sampling.schedules.uniform import Uniform
+from ada.sampling.windows import stopping
 from ada.trainer.advantages.maxrl import MaxRL
 from ada.trainer.advantages.ngrpo import NGRPO
 from ada.trainer.advantages.rlzvp import RLZVP
@@ -161,13 +163,20 @@ def _refills(recipe: Recipe) -> Iterator[Complaint]:
 
 
 def _beliefs(recipe: Recipe) -> Iterator[Complaint]:
-    needed = isinstance(recipe.sampling.schedule, Est) or _baseline(recipe.advantage) == "belief"
+    by_belief = recipe.sampling.in_flight == "belief"
+    if by_belief and not isinstance(stopping(recipe.sampling.schedule), Seq):
+        yield Complaint(
+            "sampling.in_flight",
+            f"schedule `{recipe.sampling.schedule.name}` has no stop rule to look ahead to: give a number, or use schedule seq",
+        )
+    needed = isinstance(recipe.sampling.schedule, Est) or by_belief or _baseline(recipe.advantage) == "belief"
     if needed and recipe.sampling.passrate is None:
-        who = "schedule `est`" if isinstance(recipe.sampling.schedule, Est) else "baseline `belief`"
+        who = "schedule `est`" if isinstance(recipe.sampling.schedule, Est) else "in_flight `belief`" if by_belief else "baseline `belief`"
         yield Complaint("sampling.passrate", f"{who} needs a belief about pass rates; set sampling.passrate to ema or value_net")
     if not needed and recipe.sampling.passrate is not None:
         yield Complaint(
-            "sampling.passrate", "nothing in this recipe reads the belief; set null, or use schedule `est` or baseline `belief`"
+            "sampling.passrate",
+            "nothing in this recipe reads the belief; set null, or use schedule `est`, or belief as baseline or in_flight",
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 import torch
 from pydantic import Field
@@ -17,6 +17,8 @@ from ada.evaluation.config import Evaluation
 from ada.observability.tracking import Tracking
 from ada.rewards.config import Reward
 from ada.sampling.replay import Replay
+from ada.sampling.schedules.seq import Seq
+from ada.sampling.windows import BeliefWindow, Window, fixed, stopping
 from ada.trainer.config import TrainerConfig
 from ada.watch.config import Watch
 
@@ -63,10 +65,20 @@ class Sampling:
         PassRateMethod | None, one_of("ada.sampling.passrate"), Field(description="belief about pass rates before sampling")
     ] = None
     in_flight: Annotated[
-        int | None,
-        Field(gt=0, description="W: draws of a prompt at most W beyond the last look at its stop rule; null: schedule.check_every"),
+        Literal["belief"] | Annotated[int, Field(gt=0)] | None,
+        Field(
+            description="W: draws of a prompt at most W beyond the last look at its stop rule; null: schedule.check_every; "
+            "belief: as many as resolve it, as believed, with probability resolve_probability"
+        ),
     ] = None
+    resolve_probability: Annotated[float, Field(gt=0, lt=1, description="of in_flight: belief; more of it speculates more")] = 0.8
     replay: Annotated[Replay | None, Field(description="train on groups of recent steps again; null: on the step's own alone")] = None
+
+    @property
+    def window(self) -> Window | None:
+        if self.in_flight == "belief":
+            return BeliefWindow(cast(Seq, stopping(self.schedule)), self.resolve_probability)
+        return None if self.in_flight is None else fixed(self.in_flight)
 
 
 @config

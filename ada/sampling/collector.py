@@ -22,6 +22,7 @@ from ada.rewards.functions import Facts
 from ada.rewards.service import RewardService
 from ada.sampling.open_pool import OpenPool
 from ada.sampling.seeds import seed_of
+from ada.sampling.windows import Window, fixed
 from ada.types import Attempt, PassRate, Pool, Prompt, Response
 
 log = logging.getLogger(__name__)
@@ -72,7 +73,7 @@ class Collector:
         prompts: Sequence[Prompt],
         schedule: Schedule,
         *,
-        window: int | None = None,
+        window: Window | None = None,
         believe: Callable[[Sequence[Prompt]], Sequence[PassRate | None]] = lambda prompts: [None] * len(prompts),
         refill: Callable[[Sequence[Pool]], Sequence[Prompt]] = lambda pools: (),
         closed: Callable[[Pool], None] = lambda pool: None,
@@ -84,7 +85,7 @@ class Collector:
         on the rank that drew it.
         """
         pools: list[Pool] = []
-        work = _Collection(self, name, schedule, window or schedule.check_every, closed)
+        work = _Collection(self, name, schedule, window or fixed(schedule.check_every), closed)
         while prompts or _allot(schedule, pools):
             pools += [
                 Pool(prompt, belief=belief, seed=seed_of(self.seed, "pool", name, prompt.id))
@@ -116,7 +117,7 @@ def _allot(schedule: Schedule, pools: Sequence[Pool]) -> bool:
 class _Collection:
     """One rank's share of one collection."""
 
-    def __init__(self, collector: Collector, name: str, schedule: Schedule, window: int, closed: Callable[[Pool], None]):
+    def __init__(self, collector: Collector, name: str, schedule: Schedule, window: Window, closed: Callable[[Pool], None]):
         self.engine, self.rewards, self.decode, self.ranks = collector.engine, collector.rewards, collector.decode, collector.ranks
         self.seed, self.slots, self.should_stop = collector.seed, collector.max_concurrent, collector.should_stop
         self.name, self.schedule, self.window, self.closed = name, schedule, window, closed

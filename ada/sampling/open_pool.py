@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ada.contracts import Schedule
+from ada.sampling.windows import Window
 from ada.types import Attempt, Draw, Pool
 
 
@@ -12,18 +13,22 @@ from ada.types import Attempt, Draw, Pool
 class OpenPool:
     """Draws run out of order and are read in order: the stop rule sees the longest finished prefix, every `check_every` draws.
 
-    A draw may start up to `window` draws beyond the last look, and `window` of them run at once. window = check_every is the paper's
+    A draw may start up to `width` draws beyond the last look, and `width` of them run at once. width = check_every is the paper's
     rounds; a larger one speculates, and what lies beyond the draw that resolves the prompt leaves no trace in the pool.
     """
 
     pool: Pool
     position: int  # of the prompt in the step
     schedule: Schedule
-    window: int
+    window: Window
     launched: int = 0
     looked: int = 0  # draws that the stop rule has seen
     running: dict[int, Draw] = field(default_factory=dict)  # in the engine
     finished: dict[int, Attempt] = field(default_factory=dict)  # scored, waiting for an earlier draw
+    width: int = field(init=False)  # draws, as the window says since the last look
+
+    def __post_init__(self) -> None:
+        self.width = self.window(self.pool)
 
     @property
     def closed(self) -> bool:
@@ -35,8 +40,8 @@ class OpenPool:
         return not self.closed and self.pool.drawn >= self.pool.budget
 
     def may_launch(self) -> bool:
-        reach = self.looked + max(self.window, self.schedule.check_every)
-        return not self.closed and self.launched < min(self.pool.budget, reach) and len(self.running) < self.window
+        reach = self.looked + max(self.width, self.schedule.check_every)
+        return not self.closed and self.launched < min(self.pool.budget, reach) and len(self.running) < self.width
 
     def launch(self, seed: int) -> Draw:
         draw = Draw(self.pool.prompt, self.launched, seed)
@@ -53,3 +58,4 @@ class OpenPool:
                 self.looked = self.pool.drawn
                 self.pool.rounds += 1
                 self.pool.outcome = self.schedule.stop(self.pool)
+                self.width = self.window(self.pool)

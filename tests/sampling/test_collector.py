@@ -18,6 +18,7 @@ from ada.sampling.schedules.seq import Seq
 from ada.sampling.schedules.speed import Speed
 from ada.sampling.schedules.two_stage import TwoStage
 from ada.sampling.schedules.uniform import Uniform
+from ada.sampling.windows import BeliefWindow, fixed
 from ada.types import PassRate, Response
 from tests.sampling.stand_in import StandInEngine, StandInRewards, always, collector, decode, mixed, one_after_the_other, prompts
 
@@ -53,6 +54,7 @@ def refill_of(schedule, count):
 
 def collect(law, schedule, window=None, slots=16, order="started", count=COUNT, name="step-1"):
     engine, rewards = StandInEngine(law, order), StandInRewards(order)
+    window = fixed(window) if isinstance(window, int) else window
     pools, cost = collector(engine, rewards, slots).collect(
         name, prompts(count), schedule, window=window, believe=beliefs, refill=refill_of(schedule, count)
     )
@@ -79,6 +81,13 @@ def test_pools_are_those_of_sequential_sampling_A01_A02(sequential, schedule, sl
         assert pools == sequential[schedule], (window, order)
         assert engine.most <= slots
         assert engine.most_of_a_prompt <= (window or SCHEDULES[schedule].check_every)
+
+
+@pytest.mark.parametrize("schedule", ["balance", "pos", "every draw"])
+def test_windows_by_belief_change_no_pool(sequential, schedule):
+    for probability, order in itertools.product((0.1, 0.8, 0.99), ORDERS):
+        pools, _, _ = collect(mixed, SCHEDULES[schedule], BeliefWindow(SCHEDULES[schedule], probability), order=order)
+        assert pools == sequential[schedule], (probability, order)
 
 
 def test_the_stand_in_has_every_kind_of_draw(sequential):
@@ -122,7 +131,7 @@ def test_a_draw_that_ends_in_the_same_step_as_the_resolving_one():
     """Draws 0 and 1 end first. The next step ends 2 to 7: the cut-off 3 resolves the prompt while 4 to 7 are still to be handed out."""
     engine = StandInEngine(lambda draw: "RRCCRWRW"[draw.index], order=[2, 6])
     schedule = Seq(exit="balance", check_every=4, max_draws=8, positives=2)
-    pools, cost = collector(engine, StandInRewards("together")).collect("step-1", prompts(1), schedule, window=8)
+    pools, cost = collector(engine, StandInRewards("together")).collect("step-1", prompts(1), schedule, window=fixed(8))
     assert [attempt.right for attempt in pools[0].attempts] == [True, True, False, False]
     assert (pools[0].outcome, cost.surplus) == ("resolved", 4)
 
@@ -220,7 +229,7 @@ def test_a_late_verdict_does_not_meet_the_next_step():
     both = collector(StandInEngine(always("R"), "together"), rewards)
     schedule = Seq(exit="pos", check_every=2, max_draws=8, positives=2)
     for name in ("step-1", "step-2"):
-        pools, _ = both.collect(name, prompts(3), schedule, window=8)
+        pools, _ = both.collect(name, prompts(3), schedule, window=fixed(8))
         assert [(pool.drawn, pool.outcome) for pool in pools] == [(2, "resolved")] * 3
     assert rewards.pending
 
@@ -229,7 +238,7 @@ def test_a_stop_ends_collecting_and_leaves_the_engine_idle():
     engine, rewards = StandInEngine(mixed), StandInRewards()
     stopping = collector(engine, rewards, should_stop=lambda: engine.steps >= 5)
     with pytest.raises(Stopped):
-        stopping.collect("step-1", prompts(40), SCHEDULES["balance"], window=8)
+        stopping.collect("step-1", prompts(40), SCHEDULES["balance"], window=fixed(8))
     assert engine.steps == 5 and not engine.running
 
 

@@ -23,8 +23,9 @@ from ada.rewards.service import RewardService
 from ada.sampling.collector import Collector
 from ada.sampling.schedules.seq import Seq
 from ada.sampling.seeds import seed_of
+from ada.sampling.windows import BeliefWindow, fixed
 from ada.trainer.distributed import start_distributed
-from ada.types import Attempt, Draw, Pool, Prompt
+from ada.types import Attempt, Draw, PassRate, Pool, Prompt
 
 pytestmark = pytest.mark.slow
 
@@ -97,8 +98,12 @@ def test_pools_are_those_of_sequential_sampling_token_for_token(engine, rewards,
     expected = one_after_the_other(engine, rewards, decode, prompts)
     assert {pool.outcome for pool in expected} == {"resolved", "exhausted"}  # else no window could make a difference
     assert any(pool.drawn < SCHEDULE.max_draws for pool in expected)
-    for window in WINDOWS:
+    believed = [PassRate(0.2, 8.0)] * len(prompts)
+    for window in (*WINDOWS, "belief"):
         collector = Collector(engine, rewards, decode, Ranks(), seed=SEED, max_concurrent=64)
-        pools, cost = collector.collect(NAME, prompts, SCHEDULE, window=window)
+        draws = BeliefWindow(SCHEDULE, 0.8) if window == "belief" else fixed(window)
+        pools, cost = collector.collect(NAME, prompts, SCHEDULE, window=draws, believe=lambda asked: believed)
+        for pool in pools:
+            pool.belief = None
         assert pools == expected, window  # tokens, log-probs, verdicts, rounds and outcomes
-        assert (cost.surplus > 0) == (window > 4)
+        assert (cost.surplus > 0) == (window != 4)
