@@ -19,9 +19,9 @@ class Comparison:
 
     def line(self, name: str, unit: str = "tokens/s") -> str:
         """Median ratio and its quartiles, then the median speeds behind it."""
-        low, middle, high = statistics.quantiles(self.ratios, n=4, method="inclusive")
+        low, middle, high = (f"{r:.2f}" if r >= 0.1 else f"{r:.2g}" for r in statistics.quantiles(self.ratios, n=4, method="inclusive"))
         speeds = f"{statistics.median(self.ours):,.0f} against {statistics.median(self.plain):,.0f} {unit}"
-        return f"{name:<34} {middle:.2f}  ({low:.2f} to {high:.2f} in {len(self.ours)} pairs; {speeds})"
+        return f"{name:<34} {middle}  ({low} to {high} in {len(self.ours)} pairs; {speeds})"
 
 
 def interleaved(ours: Callable[[int], int], plain: Callable[[int], int], pairs: int) -> Comparison:
