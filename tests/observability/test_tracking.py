@@ -156,3 +156,31 @@ def test_another_tracker_of_a_continued_run_forgets_what_came_after_the_checkpoi
     events = EventAccumulator(str(tmp_path / "tensorboard"))
     events.Reload()
     assert [(event.step, event.value) for event in events.Scalars("reward/mean")] == [(0, 0.0), (1, 0.25), (2, 1.0)]
+
+
+CONTINUED = """
+from pathlib import Path
+from ada.observability.tracking import Tracker, Tracking
+from ada.types import StepRecord
+folder = Path({folder!r})
+first = Tracker(Tracking(wandb="offline"), folder, "name", {{}})
+for step in range(4):
+    first.log(StepRecord(step, {{"reward/mean": step / 8}}))
+first.close()
+earlier = [StepRecord(step, {{"reward/mean": step / 8}}) for step in range(3)]
+again = Tracker(Tracking(wandb="offline"), folder, "name", {{}}, id=first.id, earlier=earlier)
+again.log(StepRecord(3, {{"reward/mean": 0.9}}))
+again.close()
+print(first.id == again.id, again.faults)
+"""
+
+
+@pytest.mark.slow
+def test_a_run_that_goes_on_from_a_checkpoint_offline_is_whole_in_one_folder(tmp_path):
+    """Without gaps and without steps that go back, under the same id; the files of the process before are out of the way."""
+    done = subprocess.run(
+        [sys.executable, "-c", CONTINUED.format(folder=str(tmp_path))], capture_output=True, text=True, cwd=REPOSITORY, timeout=200
+    )
+    assert done.stdout.split() == ["True", "0"], done.stderr
+    assert [(row["_step"], row["reward/mean"]) for row in logged(tmp_path)] == [(0, 0), (1, 0.125), (2, 0.25), (3, 0.9)]
+    assert len(list(tmp_path.glob("wandb/superseded/offline-run-*"))) == 1
