@@ -82,7 +82,7 @@ def by_vllm(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     process.send_signal(signal.SIGTERM)
     sent = time.monotonic()
     said, _ = process.communicate(timeout=60)
-    assert time.monotonic() - sent < 10
+    assert time.monotonic() - sent < 30  # checkpoints.grace_seconds, and some for the end of the process
     assert process.returncode == 0, said
     assert "run_name=stopped goes on from here" in said and left_behind(output, seconds=2) == []
     (step,) = steps_in(output / "stopped/checkpoints")
