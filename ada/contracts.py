@@ -144,7 +144,9 @@ class Engine(Protocol):  # one per rank, in the trainer's process
     def step(self) -> list[Response]:
         """One decoding step for all running draws; those that finished."""
 
-    def abort(self, draws: Iterable[Draw]) -> None: ...
+    def abort(self, draws: Iterable[Draw]) -> int:
+        """End draws; the number of tokens that were generated for them in vain."""
+
     def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
         """Replace every weight; on any failure the engine refuses to generate until a complete load."""
 

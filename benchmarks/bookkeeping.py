@@ -32,7 +32,8 @@ class InstantEngine:
         done = [self.queue.popleft() for _ in range(min(FINISHED_AT_ONCE, len(self.queue)))]
         return [Response(d.prompt.id, d.index, (d.seed & 3,) * RESPONSE_TOKENS, (-1.0,) * RESPONSE_TOKENS, "stop", 0) for d in done]
 
-    def abort(self, draws: Iterable[Draw]) -> None: ...
+    def abort(self, draws: Iterable[Draw]) -> int:
+        return 0
 
 
 class InstantRewards:

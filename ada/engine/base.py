@@ -56,8 +56,8 @@ class GuardedEngine(ABC):
     def _decode(self) -> list[Ended]: ...
 
     @abstractmethod
-    def _end(self, keys: set[Key]) -> None:
-        """Forget these draws; some may have ended already."""
+    def _end(self, keys: set[Key]) -> int:
+        """Forget these draws; some may have ended already. The tokens of those that had not."""
 
     @abstractmethod
     def _replace(self, weights: Iterator[tuple[str, torch.Tensor]]) -> None:
@@ -134,14 +134,14 @@ class GuardedEngine(ABC):
             finished.append(self._response(ended))
         return finished
 
-    def abort(self, draws: Iterable[Draw]) -> None:
-        """End draws; they never show up again. A draw that does not run (it finished, say) is left alone."""
+    def abort(self, draws: Iterable[Draw]) -> int:
+        """End draws; they never show up again. A draw that does not run (it finished, say) is left alone. The tokens they had so far."""
         keys = {(draw.prompt.id, draw.index) for draw in draws} & self._running.keys()
-        if keys:
-            self._end(keys)
+        written = self._end(keys) if keys else 0
         self._ended = deque(ended for ended in self._ended if (ended.draw.prompt.id, ended.draw.index) not in keys)
         for key in keys:
             del self._running[key]
+        return written
 
     def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
         """Replace every weight by the full tensor of its Hugging Face name, one at a time, each parameter exactly once.

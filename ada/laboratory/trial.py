@@ -139,9 +139,10 @@ class ArmEngine:
         ended, self.queue = self.queue, []
         return [Response(d.prompt.id, d.index, (self._arm(d),), (0.0,), "stop", 0) for d in ended]
 
-    def abort(self, draws: Iterable[Draw]) -> None:
-        gone = set(draws)
+    def abort(self, draws: Iterable[Draw]) -> int:
+        gone, before = set(draws), len(self.queue)
         self.queue = [draw for draw in self.queue if draw not in gone]
+        return before - len(self.queue)  # each draw is one token
 
     def _arm(self, draw: Draw) -> int:
         return bisect_right(self.bounds[draw.prompt.token_ids[0]], draw.seed / 2**63)

@@ -37,6 +37,7 @@ def sampling_metrics(pools: Sequence[Pool], cost: Cost, first_n: int | None) -> 
         "sampling/all_right_fraction": _mean([pool.right > 0 and pool.wrong == 0 for pool in pools]),
         "sampling/all_wrong_fraction": _mean([pool.wrong > 0 and pool.right == 0 for pool in pools]),
         "sampling/surplus_draws": cost.surplus,
+        "sampling/aborted_tokens": cost.aborted_tokens,
         "sampling/belief_error": _mean(believed),
         "completions/mean_length": _mean(lengths),
         "completions/clipped_fraction": _mean([attempt.response.finish_reason == "length" for attempt in attempts]),

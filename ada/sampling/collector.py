@@ -38,7 +38,8 @@ class Cost:
 
     seconds: float = 0.0
     reward_seconds: float = 0.0  # the engine had nothing to do and the reward workers had
-    generated_tokens: int = 0  # of finished responses, those beyond a resolving prefix included
+    generated_tokens: int = 0  # of all draws, those beyond a resolving prefix included
+    aborted_tokens: int = 0  # of those, what draws had when they were ended
     surplus: int = 0  # draws started beyond a resolving prefix
 
     @staticmethod
@@ -47,6 +48,7 @@ class Cost:
             max(c.seconds for c in costs),
             max(c.reward_seconds for c in costs),
             sum(c.generated_tokens for c in costs),
+            sum(c.aborted_tokens for c in costs),
             sum(c.surplus for c in costs),
         )
 
@@ -238,7 +240,9 @@ class _Collection:
 
     def _drop_surplus(self, pool: OpenPool) -> None:
         if pool.running:
-            self.engine.abort(pool.running.values())
+            aborted = self.engine.abort(pool.running.values())
+            self.cost.generated_tokens += aborted
+            self.cost.aborted_tokens += aborted
             self.running -= len(pool.running)
             pool.running.clear()
         for draw in range(pool.pool.drawn, pool.launched):

@@ -250,6 +250,18 @@ def test_aborted_draws_never_show_up(engine: GuardedEngine) -> None:
     assert finish(engine, [draws[5]])  # and may be asked for again
 
 
+def test_tokens_of_aborted_draws_are_told(engine: GuardedEngine) -> None:
+    """Each step of the engine gives every running draw one token."""
+    draws = [draw(number) for number in range(4)]
+    for each in draws:
+        engine.submit(each)
+    done = [response for _ in range(3) for response in engine.step()]
+    ended = {(response.prompt_id, response.draw) for response in done}
+    left = [each for each in draws if (each.prompt.id, each.index) not in ended]
+    assert left and engine.abort(left) == 3 * len(left)
+    assert engine.abort(left) == 0
+
+
 def test_a_running_draw_is_not_submitted_twice(engine: GuardedEngine) -> None:
     engine.submit(draw(4))
     with pytest.raises(EngineError, match="already running"):

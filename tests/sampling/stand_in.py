@@ -107,10 +107,11 @@ class StandInEngine:
         self.of_prompt[draw.prompt.id] -= found
         return found
 
-    def abort(self, draws: Iterable[Draw]) -> None:
-        for draw in list(draws):
-            if self._forget(draw):
-                self.aborted.append(draw)
+    def abort(self, draws: Iterable[Draw]) -> int:
+        """Each has had three tokens."""
+        ended = [draw for draw in list(draws) if self._forget(draw)]
+        self.aborted += ended
+        return 3 * len(ended)
 
 
 class StandInRewards:

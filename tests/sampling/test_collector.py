@@ -117,6 +117,8 @@ def test_surplus_draws_are_aborted_and_leave_no_trace():
     assert [attempt.response.draw for attempt in pools[0].attempts] == [0, 1]
     assert (pools[0].outcome, pools[0].rounds, cost.surplus) == ("resolved", 1, 6)
     assert [draw.index for draw in engine.aborted] == [2, 3, 4, 5, 6, 7]
+    assert cost.aborted_tokens == 3 * 6
+    assert cost.generated_tokens == cost.aborted_tokens + sum(len(attempt.response.token_ids) for attempt in pools[0].attempts)
 
 
 def test_tokens_of_finished_surplus_draws_are_counted():

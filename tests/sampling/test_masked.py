@@ -99,7 +99,8 @@ def test_the_collector_hands_on_what_the_service_says_and_asks_about_cut_off_one
             draws, self.draws = self.draws, []
             return [Response(d.prompt.id, d.index, (7,) * 5, (-0.1,) * 5, "length" if d.index % 2 else "stop", 0) for d in draws]
 
-        def abort(self, draws): ...
+        def abort(self, draws):
+            return 0
 
     class Rewards:
         asks_about_cut_off = True

@@ -184,11 +184,14 @@ class TransformersEngine(GuardedEngine):
         )
         self._logits_SV[rows] = out.logits[:, 0].float()
 
-    def _end(self, keys: set[Key]) -> None:
+    def _end(self, keys: set[Key]) -> int:
+        written = 0
         self._waiting = deque(draw for draw in self._waiting if (draw.prompt.id, draw.index) not in keys)
         for slot in reversed(range(len(self._slots))):
             if (self._slots[slot].prompt.id, self._slots[slot].index) in keys:
+                written += int(self._written_S[slot])
                 self._free(slot)
+        return written
 
     @torch.no_grad()
     def _replace(self, weights: Iterator[tuple[str, torch.Tensor]]) -> None:

@@ -149,12 +149,20 @@ class VLLMEngine(GuardedEngine):
         token_ids = list(completion.token_ids)
         return Ended(draw, token_ids, logprobs_of(token_ids, completion.logprobs), completion.finish_reason)
 
-    def _end(self, keys: set[Key]) -> None:
+    def _end(self, keys: set[Key]) -> int:
         requests = [self._requests.pop(key) for key in keys if key in self._requests]
+        written = sum(map(self._written, requests))
         with own_random_state(), compiling(not self._eager):
             self._vllm.abort_request(requests)
         for request in requests:
             del self._keys[request]
+        return written
+
+    def _written(self, request: str) -> int:
+        """Tokens of a request that has not ended. vLLM puts its own number behind a request's name."""
+        processor = self._vllm.output_processor
+        states = [processor.request_states[name] for name in processor.external_req_ids.get(request, ())]
+        return sum(state.detokenizer.num_output_tokens() for state in states if state.detokenizer is not None)
 
     def _sleep(self) -> bool:
         if self._sleep_level:
