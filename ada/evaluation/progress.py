@@ -34,13 +34,26 @@ class EvaluationProgress:
     def row(self, row: Row) -> None:
         done = self._before + self._ranks.claim("evaluated") + 1
         self._right, self._own = self._right + row.right, self._own + 1
-        average = f"{self._right / (self._own * self._samples):.3f}"
         if self._bar:
-            self._bar.update(self._task, completed=done, avg=average)
-        elif self._ranks.first and (time.monotonic() - self._told > _EVERY_SECONDS or done == self._total):
-            self._told = time.monotonic()
-            left = (self._told - self._began) / (done - self._before) * (self._total - done)
-            print(f"problems={done} total={self._total} avg={average} seconds_left={left:.0f}", file=self._stream, flush=True)
+            self._bar.update(self._task, completed=done, avg=self._average)
+        elif self._ranks.first and done < self._total and time.monotonic() - self._told > _EVERY_SECONDS:
+            self._tell(done)
+
+    def finish(self) -> None:
+        """All problems are done, on all ranks: whichever rank did the last one, the first one says so."""
+        if self._bar:
+            self._bar.update(self._task, completed=self._total)
+        elif self._ranks.first and self._total > self._before:
+            self._tell(self._total)
+
+    @property
+    def _average(self) -> str:
+        return f"{self._right / (self._own * self._samples):.3f}" if self._own else "–"
+
+    def _tell(self, done: int) -> None:
+        self._told = time.monotonic()
+        left = (self._told - self._began) / (done - self._before) * (self._total - done)
+        print(f"problems={done} total={self._total} avg={self._average} seconds_left={left:.0f}", file=self._stream, flush=True)
 
     def close(self) -> None:
         if self._bar:

@@ -136,4 +136,6 @@ def _draw(
         file.append(row)
         progress.row(row)
 
-    return draw_rows(collector, prompts, suite.samples, suite.law, "evaluation", texts=suite.texts, keep=keep)
+    rows = draw_rows(collector, prompts, suite.samples, suite.law, "evaluation", texts=suite.texts, keep=keep)
+    progress.finish()
+    return rows

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import multiprocessing
+import os
 import queue
 import tempfile
 import threading
@@ -63,7 +64,7 @@ class RewardService:
         self._preparation = worker.Preparation(
             parts=tuple((name, part.function, part.weight, part.arguments) for name, part in config.named.items()),
             import_from=tuple(str(Path(folder).absolute()) for folder in (".", *import_from)),
-            secrets=tuple(config.secrets),
+            secrets={name: os.environ[name] for name in config.secrets if name in os.environ},
             memory_limit_bytes=None if config.memory_limit_gib is None else int(config.memory_limit_gib * 2**30),
             time_limit_seconds=config.time_limit_seconds,
             scratch=self._scratch.name,

@@ -10,8 +10,8 @@ import resource
 import signal
 import sys
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ada.rewards.answers.extraction import unboxed
@@ -25,7 +25,7 @@ _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 class Preparation:
     parts: tuple[tuple[str, str, float, dict[str, Any]], ...]  # name, module:function, weight, arguments
     import_from: tuple[str, ...]
-    secrets: tuple[str, ...]
+    secrets: Mapping[str, str] = field(repr=False)  # environment variables that the function may read, as the trainer has them
     memory_limit_bytes: int | None
     time_limit_seconds: float
     scratch: str  # folder for temporary files, which outlives the worker
@@ -121,11 +121,12 @@ def _end_with_the_trainer() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _hide_secrets(allowed: Sequence[str]) -> None:
+def _hide_secrets(allowed: Mapping[str, str]) -> None:
     """Model output is read by parsers here; nothing worth stealing should lie within their reach."""
     for name in list(os.environ):
-        if _LOOKS_SECRET.search(name) and name not in allowed:
+        if _LOOKS_SECRET.search(name):
             del os.environ[name]
+    os.environ.update(allowed)  # the fork server may be older than they are
 
 
 def _limit(memory_bytes: int | None) -> None:

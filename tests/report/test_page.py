@@ -30,14 +30,16 @@ LOOK = """async (page) => {
   found.text = document.body.innerText.length;
   found.unnamed = all("button, input, select, svg[tabindex]").filter(
     (one) => !(one.labels?.length || one.textContent.trim() || one.getAttribute("aria-label"))).length;
-  const chart = document.querySelector('[data-metric="train/loss"] svg') || document.querySelector("#groups .chart > svg");
-  if (chart) {
-    const reading = chart.closest("figure").querySelector(".reading");
-    found.last = reading.innerText;
-    chart.focus();
-    send(chart, "keydown", {key: "ArrowLeft"});
-    await wait();
-    found.before = reading.innerText;
+  const chart = () => document.querySelector('[data-metric="train/loss"] svg') || document.querySelector("#groups .chart > svg");
+  if (chart()) {
+    const reading = () => chart().closest("figure").querySelector(".reading").innerText;
+    found.last = reading();
+    for (let tries = 0; tries < 20 && (!found.before || found.before === found.last); tries++) {  // a chart that is drawn anew forgets
+      chart().focus();
+      send(chart(), "keydown", {key: "ArrowLeft"});
+      await wait();
+      found.before = reading();
+    }
     found.spoken = document.getElementById("spoken").textContent;
     const path = document.querySelector('[data-metric="train/loss"] path.line');
     found.moves = path ? path.getAttribute("d").split("M").length - 1 : null;

@@ -93,5 +93,5 @@ def test_a_fault_of_one_rank_ends_the_job_with_its_cause_D03(tmp_path):
     process.wait(timeout=60)
     assert time.monotonic() - began < 30
     assert process.returncode != 0
-    assert "error on rank 1: reward.function" in said and "nothing works here" in said
+    assert "error on rank 1: reward function ada_test_reward:score" in said and "nothing works here" in said
     assert left_behind(tmp_path / "runs", seconds=2) == []
