@@ -30,16 +30,19 @@ def _check(name: str, overrides: list[str]) -> int:
     for line in arithmetic(recipe, int(os.environ.get("WORLD_SIZE", 1))):
         print(f"  {line}")
     print()
+    unread: list[str] = []
     with tempfile.TemporaryDirectory(prefix="ada-check-") as scratch:
-        faults = _parts(recipe, find_recipe(name).parent, Path(scratch))
+        faults = _parts(recipe, find_recipe(name).parent, Path(scratch), unread)
     verdict = (
         f"{recipe_name}: {f'{len(faults)} things are wrong' if len(faults) > 1 else 'failed'}" if faults else f"{recipe_name} is sound"
     )
-    print(f"\n{verdict} ({time.monotonic() - began:.0f} s)", flush=True)
+    left = f"; not looked at, since they are not on this machine: {' and '.join(unread)}" if unread and not faults else ""
+    print(f"\n{verdict}{left} ({time.monotonic() - began:.0f} s)", flush=True)
     return FAILED if faults else 0
 
 
-def _parts(recipe: Recipe, beside: Path, scratch: Path) -> list[str]:
+def _parts(recipe: Recipe, beside: Path, scratch: Path, unread: list[str]) -> list[str]:
+    """What is wrong, part by part. `unread` gets what could not be looked at."""
     from ada.check.audit import Audit, audit
     from ada.check.data import data_lines
     from ada.check.problems import first_rows, sums
@@ -49,7 +52,9 @@ def _parts(recipe: Recipe, beside: Path, scratch: Path) -> list[str]:
     _say("model", f"not read: {recipe.model.path} is not on this machine" if folder is None else f"{folder} is a {recipe.model.family}")
     if folder is not None:
         _memory(recipe, folder)
-    _say("data", "\n".join(data_lines(recipe)))
+    lines = data_lines(recipe)
+    _say("data", "\n".join(lines))
+    unread += ["the model"] * (folder is None) + ["data"] * any("not read:" in line for line in lines)
     try:
         audited = audit(recipe.reward, found.rows or sums(4), beside, scratch / "rewards.log")
     except ValueError as error:

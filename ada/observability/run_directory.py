@@ -145,6 +145,7 @@ class RunDirectory:
         for lines in (self._metrics, self._samples, self._pools):
             last = step if measured or lines is not self._metrics else step - 1
             lines.keep(lambda row, last=last: row.get("step", 0) <= last)  # type: ignore[misc]
+        (self.path / "summary.json").unlink(missing_ok=True)  # it told of an end
 
     def rows(self) -> list[dict[str, Any]]:
         """Of metrics.jsonl, as it is."""
