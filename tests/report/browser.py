@@ -17,6 +17,7 @@ WIDTHS = (390, 1440)
 # In each page, before its own scripts.
 _WATCH = """<script>
 window.faults = [];
+window.requestAnimationFrame = (act) => setTimeout(() => act(performance.now()), 0);  // a browser without a screen may give no frame
 window.addEventListener("error", (event) => window.faults.push(event.message));
 window.addEventListener("unhandledrejection", (event) => window.faults.push(String(event.reason)));
 document.addEventListener("securitypolicyviolation", (event) => window.faults.push("blocked: " + event.blockedURI));

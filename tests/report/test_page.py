@@ -34,12 +34,10 @@ LOOK = """async (page) => {
   if (chart()) {
     const reading = () => chart().closest("figure").querySelector(".reading").innerText;
     found.last = reading();
-    for (let tries = 0; tries < 20 && (!found.before || found.before === found.last); tries++) {  // a chart that is drawn anew forgets
-      chart().focus();
-      send(chart(), "keydown", {key: "ArrowLeft"});
-      await wait();
-      found.before = reading();
-    }
+    chart().focus();
+    send(chart(), "keydown", {key: "ArrowLeft"});
+    await wait();
+    found.before = reading();
     found.spoken = document.getElementById("spoken").textContent;
     const path = document.querySelector('[data-metric="train/loss"] path.line');
     found.moves = path ? path.getAttribute("d").split("M").length - 1 : null;
