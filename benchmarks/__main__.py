@@ -27,7 +27,7 @@ def main(overrides: list[str]) -> None:
         from ada.trainer.distributed import start_distributed
 
         start_distributed()  # before other imports make DeepSpeed guess what it runs on
-        from ada.run import open_run
+        from ada.open_run import open_run
         from ada.shutdown import StopRequest
         from benchmarks.bookkeeping import microseconds_per_response
         from benchmarks.generation import collector_against_plain

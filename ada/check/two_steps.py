@@ -35,7 +35,7 @@ class Outcome:
 def two_steps(recipe: Recipe) -> Outcome:
     """Trains `recipe` to its end. Whatever the parts raise goes through, as in a run."""
     from ada.loop import train
-    from ada.run import open_run
+    from ada.open_run import open_run
 
     outcome = Outcome()
     with (

@@ -17,7 +17,8 @@ def _train(name: str, overrides: list[str]) -> int:
     stop = StopRequest().install()
 
     from ada.loop import train as loop
-    from ada.run import closing_report, open_run
+    from ada.open_run import open_run
+    from ada.run import closing_report
     from ada.sampling.collector import Stopped
 
     with open_run(recipe, recipe_name, stop, beside=find_recipe(name).parent) as run:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ada.sampling.collector import Cost
 from ada.trainer.statistics import UpdateStats
@@ -79,13 +79,10 @@ def training_metrics(updates: Sequence[UpdateStats], seconds: float) -> Metrics:
     taken = [stats for stats in updates if not stats.skipped]
     tokens = sum(stats.tokens for stats in taken)
 
-    def over_tokens(values: Mapping[int, float | None]) -> float | None:
-        return sum((values[i] or 0.0) * stats.tokens for i, stats in enumerate(taken)) / tokens if tokens else None
-
     metrics: Metrics = {
-        "train/loss": over_tokens({i: s.loss for i, s in enumerate(taken)}),
+        "train/loss": _weighted([(s.loss, s.tokens) for s in taken]),
         "train/grad_norm": _mean([s.grad_norm for s in taken]),
-        "train/entropy": over_tokens({i: s.entropy for i, s in enumerate(taken)}),
+        "train/entropy": _weighted([(s.entropy, s.tokens) for s in taken]),
         "train/tokens": tokens,
         "train/learning_rate": updates[-1].learning_rate if updates else None,
         "train/skipped_updates": len(updates) - len(taken),
@@ -97,7 +94,7 @@ def training_metrics(updates: Sequence[UpdateStats], seconds: float) -> Metrics:
         "throughput/train_tokens_per_second": tokens / max(seconds, 1e-9),
     }
     for name in sorted({name for stats in taken for name in stats.diagnostics}):
-        metrics[f"train/{name}"] = over_tokens({i: s.diagnostics.get(name) for i, s in enumerate(taken)})
+        metrics[f"train/{name}"] = _weighted([(s.diagnostics.get(name), s.tokens) for s in taken])
     return metrics
 
 

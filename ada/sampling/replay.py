@@ -49,7 +49,7 @@ class ReplayStore:
         self._steps.append((step, [group for group in groups if _informative(group)]))
 
     def state_dict(self) -> dict[str, Any]:
-        return {"steps": [[step, [_plain(group) for group in groups]] for step, groups in self._steps]}
+        return {"steps": [[step, [dataclasses.asdict(group) for group in groups]] for step, groups in self._steps]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._steps = deque((step, [_group(row) for row in groups]) for step, groups in state["steps"])
@@ -63,12 +63,8 @@ def _informative(group: Group) -> bool:
     return any(a.right for a in group.attempts) and any(a.wrong for a in group.attempts)
 
 
-def _plain(group: Group) -> dict[str, Any]:
-    return dataclasses.asdict(group)
-
-
 def _group(row: dict[str, Any]) -> Group:
-    """The inverse of `_plain`."""
+    """The inverse of dataclasses.asdict."""
     attempts = tuple(Attempt(**{**attempt, "response": Response(**attempt["response"])}) for attempt in row["attempts"])
     prompt = Prompt(**{**row["prompt"], "prior": _pass_rate(row["prompt"]["prior"])})
     return Group(**{**row, "prompt": prompt, "attempts": attempts, "belief": _pass_rate(row["belief"])})

@@ -19,7 +19,7 @@ SMALL = ["batch.prompts_per_step=8", "sampling.schedule.max_draws=8", "engine=tr
 
 def trained(recipe: Recipe) -> tuple[list[dict], dict[str, torch.Tensor]]:
     from ada.loop import train
-    from ada.run import open_run
+    from ada.open_run import open_run
     from ada.shutdown import StopRequest
 
     with open_run(recipe, "run", StopRequest()) as run:

@@ -65,7 +65,7 @@ def wait(pid: int, kill_after: float | None) -> tuple[int, float]:
 def import_everything() -> None:
     """Not at this module's head: reward workers import it too, as the main module of the process that they serve."""
     os.environ |= {"DS_ACCELERATOR": "cpu", "TOKENIZERS_PARALLELISM": "false", "TORCH_CPP_LOG_LEVEL": "ERROR"}
-    for name in ("ada.loop", "ada.run", "ada.trainer.actor", "ada.engine.engines.transformers", "ada.cli.train"):
+    for name in ("ada.loop", "ada.open_run", "ada.trainer.actor", "ada.engine.engines.transformers", "ada.cli.train"):
         import_module(name)
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils.logging import disable_progress_bar
