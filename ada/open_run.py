@@ -17,6 +17,7 @@ from ada.checkpoint.randomness import restore_random_state
 from ada.checkpoint.resume import Start, where_to_start
 from ada.contracts import Stateful
 from ada.data.load import load_problems
+from ada.data.prompts import decoder
 from ada.model_folder import model_folder
 from ada.observability.logs import start_logging, stop_logging
 from ada.observability.progress import open_progress
@@ -122,7 +123,7 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
         collector = Collector(
             engine,
             rewards,
-            lambda ids: str(tokenizer.decode(list(ids), skip_special_tokens=True)),
+            decoder(tokenizer),
             ranks,
             seed=recipe.seed,
             max_concurrent=recipe.engine.max_concurrent,

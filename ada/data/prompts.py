@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -128,3 +129,8 @@ def read_prompts(
 def load_prompts(source: Source, label: str, form: PromptFormat, tokenizer: PreTrainedTokenizerBase, max_tokens: int) -> list[Prompt]:
     """`read_prompts` where only the prompts are wanted."""
     return read_prompts(source, label, form, tokenizer, max_tokens).prompts
+
+
+def decoder(tokenizer: PreTrainedTokenizerBase) -> Callable[[tuple[int, ...]], str]:
+    """From sampled ids to the text that people and reward functions read."""
+    return lambda ids: str(tokenizer.decode(list(ids), skip_special_tokens=True))

@@ -24,7 +24,7 @@ from ada.observability.run_directory import write_atomically
 from ada.ranks import Ranks
 from ada.recipe.errors import RecipeError
 from ada.rewards.service import RewardService
-from ada.sampling.collector import Collector
+from ada.sampling.of_folder import collector_of_folder
 from ada.types import Prompt
 
 log = logging.getLogger(__name__)
@@ -115,17 +115,8 @@ def _draw(
 ) -> list[Row]:
     rewards = RewardService(suite.reward, log_path=folder / "rewards.log")
     closing.callback(rewards.close)
-    engine: Any = suite.engine.start(str(served), suite.law, suite.dtype, suite.seed)
-    closing.callback(engine.close)
-    engine.trust_folder_weights(0)
-    collector = Collector(
-        engine,
-        rewards,
-        lambda ids: str(tokenizer.decode(list(ids), skip_special_tokens=True)),
-        ranks,
-        seed=suite.seed,
-        max_concurrent=suite.engine.max_concurrent,
-        should_stop=should_stop,
+    collector = collector_of_folder(
+        suite.engine, str(served), suite.law, suite.dtype, suite.seed, tokenizer, rewards, ranks, should_stop, closing
     )
     file = RowsFile(folder, ranks.rank)
     closing.callback(file.close)

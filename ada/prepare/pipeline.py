@@ -27,12 +27,12 @@ from ada.prepare.table import write_table
 from ada.ranks import Ranks
 from ada.recipe.schema import Recipe
 from ada.rewards.service import RewardService
-from ada.sampling.collector import Collector
+from ada.sampling.of_folder import collector_of_folder
 from ada.shutdown import StopRequest
 from ada.types import Prompt
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
+    pass
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,9 @@ def prepare(recipe: Recipe, name: str, output: Path, keep: Keep, draws: int, sto
         if not prompts:
             raise DataError(_no_gold(recipe, loaded.prompts[0], golds[loaded.prompts[0].id]))
         if any(prompt.id not in drawn for prompt in prompts):
-            collector = _collector(recipe, folder, tokenizer, rewards, ranks, stop, closing)
+            collector = collector_of_folder(
+                recipe.engine, folder, recipe.generation, recipe.model.dtype, recipe.seed, tokenizer, rewards, ranks, stop, closing
+            )
             drawn = draw(prompts, collector, draws, journal, drawn)
         kept = [prompt for prompt in prompts if keep(drawn[prompt.id].right, drawn[prompt.id].judged)]
         found = _findings(recipe, name, loaded, golds, {prompt.id: drawn[prompt.id] for prompt in prompts}, kept, keep, draws)
@@ -96,29 +98,6 @@ def settings(recipe: Recipe, folder: str, loaded: Loaded, draws: int) -> dict[st
         "draws": draws,
         "seed": recipe.seed,
     }
-
-
-def _collector(
-    recipe: Recipe,
-    folder: str,
-    tokenizer: PreTrainedTokenizerBase,
-    rewards: RewardService,
-    ranks: Ranks,
-    stop: StopRequest,
-    closing: ExitStack,
-) -> Collector:
-    engine = recipe.engine.start(folder, recipe.generation, recipe.model.dtype, recipe.seed)
-    closing.callback(engine.close)
-    engine.trust_folder_weights(0)
-    return Collector(
-        engine,
-        rewards,
-        lambda ids: str(tokenizer.decode(list(ids), skip_special_tokens=True)),
-        ranks,
-        seed=recipe.seed,
-        max_concurrent=recipe.engine.max_concurrent,
-        should_stop=stop,
-    )
 
 
 def _findings(
