@@ -23,7 +23,8 @@ from ada.observability.tracking import Tracker
 from ada.ranks import Ranks
 from ada.recipe.schema import Recipe
 from ada.report.render import report_of_a_run
-from ada.sampling.collector import Collector, Cost, Stopped
+from ada.sampling.collection import Cost
+from ada.sampling.collector import Collector, Stopped
 from ada.sampling.replay import ReplayStore
 from ada.sampling.schedules.dapo import Dapo
 from ada.shutdown import StopRequest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ada.sampling.collector import Cost
+from ada.sampling.collection import Cost
 from ada.trainer.statistics import UpdateStats
 from ada.types import Attempt, Group, Pool
 from ada.types import Sequence as TokenSequence
