@@ -79,8 +79,8 @@ lint: install ## ruff and mypy
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
 
-reproduce: install ## the paper's comparison on the micro-world: QUICK=1 SEEDS=n ARGS=
-	$(VENV)/bin/ada reproduce $(if $(QUICK),--quick) $(if $(SEEDS),--seeds $(SEEDS)) $(ARGS)
+reproduce: install ## a comparison on the micro-world, the paper's or EXPERIMENT=name: QUICK=1 SEEDS=n ARGS=
+	$(VENV)/bin/ada reproduce $(if $(QUICK),quick,$(EXPERIMENT)) $(if $(SEEDS),--seeds $(SEEDS)) $(ARGS)
 
 bench: install ## measure speed; ARGS go to the benchmarks
 	$(VENV)/bin/python -m benchmarks $(ARGS)

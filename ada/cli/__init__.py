@@ -101,11 +101,19 @@ def _forecast_options(command: argparse.ArgumentParser, name: str) -> None:
 
 
 def _reproduce_options(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    help_text = "compare all methods on the micro-world, at equal updates, tokens and CPU seconds (about an hour on two cores)"
+    help_text = "compare methods on the micro-world over several seeds, at equal updates, tokens and CPU seconds"
     command = commands.add_parser("reproduce", help=help_text, description=help_text, allow_abbrev=False)
-    command.add_argument("--quick", action="store_true", help="the four main methods with two seeds, in about ten minutes")
-    command.add_argument("--seeds", metavar="N", type=int, help="seeds 0 to N-1; default 5, quick 2")
-    command.add_argument("--minutes", metavar="M", type=float, help="start no run that would end later; default 60, quick 10")
+    command.add_argument(
+        "experiment",
+        metavar="EXPERIMENT",
+        nargs="?",
+        default="paper",
+        choices=("paper", "quick", "replay", "replay_sweep"),
+        help="paper (all its methods, 5 seeds: about an hour on two cores; the default), quick (its four main methods, 2 seeds: ten "
+        "minutes), replay (three methods with and without it) or replay_sweep (how much to replay, and how old)",
+    )
+    command.add_argument("--seeds", metavar="N", type=int, help="how many, from the experiment's first; default its own")
+    command.add_argument("--minutes", metavar="M", type=float, help="start no run that would end later; default the experiment's")
     command.add_argument("--jobs", metavar="J", type=int, help="runs at once, of one thread each; default: one per core")
     command.add_argument("--output", metavar="FOLDER", default="runs", help="what is finished there is not run again; default runs")
-    command.add_argument("--page", metavar="FILE", help="the Markdown page; default reproduction.md beside the runs")
+    command.add_argument("--page", metavar="FILE", help="the Markdown page; default EXPERIMENT.md beside the runs")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import ttest_rel
 
-from ada.reproduce.experiment import BASELINES
-from ada.reproduce.outcome import Axis, Outcome
+from ada.reproduce.experiment import Axis
+from ada.reproduce.outcome import Outcome
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class Comparison:
     standings: list[Standing]
 
 
-def compare(outcomes: Sequence[Outcome], axis: Axis, budget: float) -> Comparison:
+def compare(outcomes: Sequence[Outcome], axis: Axis, budget: float, baselines: Sequence[str]) -> Comparison:
     scores: dict[str, dict[int, float]] = {}
     for outcome in outcomes:
         scores.setdefault(outcome.method, {})[outcome.seed] = outcome.accuracy_at(axis, budget)
     standings = []
     for method, by_seed in scores.items():
-        against = {base: difference(by_seed, scores[base]) if base != method else None for base in BASELINES if base in scores}
+        against = {base: difference(by_seed, scores[base]) if base != method else None for base in baselines if base in scores}
         mean, error = mean_and_error(list(by_seed.values()))
         standings.append(Standing(method, mean, error, len(by_seed), against))
     return Comparison(axis, budget, standings)

@@ -9,14 +9,19 @@ from typing import Any
 import matplotlib
 import numpy as np
 
-from ada.reproduce.experiment import UPDATES
-from ada.reproduce.outcome import Axis, Outcome
+from ada.reproduce.experiment import Axis, Experiment
+from ada.reproduce.outcome import Outcome
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-LABELS: dict[Axis, str] = {"updates": "step", "tokens": "generated tokens", "seconds": "CPU seconds"}
+LABELS: dict[Axis, str] = {
+    "updates": "step",
+    "responses": "generated responses",
+    "tokens": "generated tokens",
+    "seconds": "CPU seconds",
+}
 WINDOW = 5  # steps that training metrics are averaged over
 STYLE: Any = {
     "svg.hashsalt": "ada",  # the same figure gives the same file
@@ -30,7 +35,7 @@ STYLE: Any = {
 ByMethod = Mapping[str, Sequence[Outcome]]
 
 
-def draw(outcomes: Sequence[Outcome], folder: Path) -> dict[str, str]:
+def draw(outcomes: Sequence[Outcome], experiment: Experiment, folder: Path) -> dict[str, str]:
     """Writes them; gives the file's name by title, in the page's order."""
     folder.mkdir(parents=True, exist_ok=True)
     methods: dict[str, list[Outcome]] = {}
@@ -45,16 +50,16 @@ def draw(outcomes: Sequence[Outcome], folder: Path) -> dict[str, str]:
     files = {}
     with matplotlib.rc_context(STYLE):
         for title, (name, paint) in figures.items():
-            paint(methods)
+            paint(methods, experiment)
             plt.savefig(folder / f"{name}.svg", metadata={"Date": None}, bbox_inches="tight")
             plt.close()
             files[title] = f"{name}.svg"
     return files
 
 
-def _accuracy(methods: ByMethod) -> None:
-    _, panels = plt.subplots(1, 3, figsize=(12, 3.6), sharey=True)
-    for panel, axis in zip(panels, LABELS, strict=True):
+def _accuracy(methods: ByMethod, experiment: Experiment) -> None:
+    _, panels = plt.subplots(1, len(experiment.axes), figsize=(12, 3.6), sharey=True)
+    for panel, axis in zip(panels, experiment.axes, strict=True):
         for number, (method, outcomes) in enumerate(methods.items()):
             end = min(float(o.spent_E[axis][-1]) for o in outcomes)
             grid = np.linspace(0, end, 60)
@@ -64,7 +69,7 @@ def _accuracy(methods: ByMethod) -> None:
     panels[-1].legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
 
 
-def _training(methods: ByMethod) -> None:
+def _training(methods: ByMethod, experiment: Experiment) -> None:
     metrics = {
         "reward/first_n": "reward of the first 4 draws",
         "signal/zero_gradient_fraction": "zero-gradient fraction",
@@ -73,18 +78,19 @@ def _training(methods: ByMethod) -> None:
     _, panels = plt.subplots(1, 3, figsize=(12, 3.6))
     for panel, (metric, label) in zip(panels, metrics.items(), strict=True):
         for number, (method, outcomes) in enumerate(methods.items()):
-            series = np.array([_smooth(o.series_S(metric)[:UPDATES]) for o in outcomes])
+            series = np.array([_smooth(o.series_S(metric)[: experiment.updates]) for o in outcomes])
             _line(panel, number, method, np.arange(1, series.shape[1] + 1) + (WINDOW - 1) / 2, series)
         panel.set_xlabel("step")
         panel.set_ylabel(label)
     panels[-1].legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
 
 
-def _frontier(methods: ByMethod) -> None:
+def _frontier(methods: ByMethod, experiment: Experiment) -> None:
     _, panel = plt.subplots(figsize=(6, 4))
     for number, (method, outcomes) in enumerate(methods.items()):
         reward, entropy = (
-            np.mean([_smooth(o.series_S(metric)[:UPDATES]) for o in outcomes], 0) for metric in ("reward/first_n", "train/entropy")
+            np.mean([_smooth(o.series_S(metric)[: experiment.updates]) for o in outcomes], 0)
+            for metric in ("reward/first_n", "train/entropy")
         )
         panel.plot(entropy, reward, color=f"C{number % 10}", linestyle="-" if number < 10 else "--", label=method)
         panel.plot(entropy[-1:], reward[-1:], "o", color=f"C{number % 10}", markersize=4)
@@ -93,7 +99,7 @@ def _frontier(methods: ByMethod) -> None:
     panel.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
 
 
-def _pass_at_k(methods: ByMethod) -> None:
+def _pass_at_k(methods: ByMethod, experiment: Experiment) -> None:
     _, panel = plt.subplots(figsize=(6, 0.35 * len(methods) + 1))
     for place, outcomes in enumerate(methods.values()):
         before, after = np.mean([o.pass_at_k for o in outcomes], 0)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from ada.report.record import Row, read_run
+from ada.reproduce.experiment import Axis
 
-Axis = Literal["updates", "tokens", "seconds"]
 ACCURACY = "eval/heldout/avg@8"
 
 
@@ -21,7 +20,7 @@ class Outcome:
 
     method: str
     seed: int
-    spent_E: dict[Axis, np.ndarray]  # steps; generated tokens of training; CPU seconds of training, without evaluation
+    spent_E: dict[Axis, np.ndarray]  # of training, without evaluation
     accuracy_E: np.ndarray
     pass_at_k: tuple[float, float]  # held-out pass@8 before and after
     steps: list[Row]
@@ -43,6 +42,7 @@ def read_outcome(path: Path, method: str, seed: int) -> Outcome:
     seconds = dict(zip([0, *(row["step"] for row in trained)], np.cumsum([0.0, *(row["time/cpu"] for row in trained)]), strict=True))
     spent: dict[Axis, np.ndarray] = {
         "updates": np.array([row["step"] for row in evaluated], float),
+        "responses": np.array([row.get("total/responses", 0) for row in evaluated], float),
         "tokens": np.array([row.get("total/generated_tokens", 0) for row in evaluated], float),
         "seconds": np.array([seconds[row["step"]] for row in evaluated]),
     }

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ada.reproduce.experiment import Experiment, Method
 
-SHARED = ("engine=transformers", "tracking.wandb=off", "evaluation.every=10", "evaluation.samples=8")
+SHARED = ("engine=transformers", "tracking.wandb=off", "evaluation.every=25", "evaluation.samples=8")
 
 
 class RunFailed(Exception):
@@ -25,7 +25,7 @@ class RunFailed(Exception):
 
 @dataclass
 class Runs:
-    """Runs of `experiment` under `folder`, one folder each. What is finished there is not run again."""
+    """Runs of `experiment` under `folder`, one folder each. What is finished there, for another experiment too, is not run again."""
 
     experiment: Experiment
     folder: Path
@@ -47,7 +47,7 @@ class Runs:
                 done.result()
 
     def path(self, method: Method, seed: int) -> Path:
-        return self.folder / f"{method.recipe}-seed{seed}"
+        return self.folder / f"{method.folder}-seed{seed}"
 
     def _one(self, method: Method, seed: int, total: int) -> None:
         if self._spent + self._expected(method) > self.experiment.budget:
@@ -55,7 +55,7 @@ class Runs:
             return
         started = time.monotonic()
         path = self.path(method, seed)
-        command = [sys.executable, "-m", "ada", "train", method.recipe, *SHARED, *self.experiment.overrides]
+        command = [sys.executable, "-m", "ada", "train", method.recipe, *SHARED, *self.experiment.overrides, *method.overrides]
         command += [f"steps={method.steps}", f"seed={seed}", f"output={self.folder}", f"run_name={path.name}"]
         log = path.with_suffix(".txt")
         with log.open("w") as file:
@@ -86,4 +86,4 @@ def finished(path: Path, method: Method) -> bool:
         summary = json.loads((path / "summary.json").read_text())
     except (OSError, ValueError):
         return False
-    return summary["steps"] == method.steps and summary["stopped_by"] is None
+    return summary["steps"] >= method.steps and summary["stopped_by"] is None

@@ -7,19 +7,39 @@ import dataclasses
 import pytest
 
 from ada.recipe.validate import read_recipe
-from ada.reproduce.experiment import FULL, QUICK, Experiment, Method
+from ada.reproduce.experiment import Experiment, Method
+from ada.reproduce.experiments import NAMES, experiment
 from ada.reproduce.outcome import read_outcome
 from ada.reproduce.runs import RunFailed, Runs, finished
 
-SHORT = Experiment((Method("GRPO-n4", "micro_grpo_n4", 2),), (0, 1), 600.0, ("batch.prompts_per_step=4", "evaluation.samples=8"))
+SHORT = Experiment(
+    "short",
+    "Short",
+    (Method("GRPO-n4", "micro_grpo_n4", 2),),
+    seeds=(0, 1),
+    budget=600.0,
+    baselines=(),
+    overrides=("batch.prompts_per_step=4", "evaluation.samples=8"),
+)
 
 
-def test_every_method_is_a_recipe_with_the_experiments_settings():
-    for method in FULL.methods:
-        _, recipe = read_recipe(method.recipe, [f"steps={method.steps}"])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_method_is_a_recipe_with_the_experiments_settings(name):
+    chosen = experiment(name)
+    assert chosen.name == name
+    assert {*chosen.baselines, *(claim.better for claim in chosen.claims), *(claim.worse for claim in chosen.claims)} <= {
+        method.name for method in chosen.methods
+    }
+    assert len({method.folder for method in chosen.methods}) == len(chosen.methods)
+    for method in chosen.methods:
+        assert method.steps >= chosen.updates
+        _, recipe = read_recipe(method.recipe, [f"steps={method.steps}", *method.overrides])
         assert recipe.batch.prompts_per_step == 32 and recipe.batch.updates_per_step == 2
         assert recipe.trainer.learning_rate == 1e-4 and recipe.generation.temperature == 1.0
-    assert set(QUICK.methods) < set(FULL.methods)
+
+
+def test_what_another_experiment_has_run_is_not_run_again():
+    assert set(experiment("quick").methods) < set(experiment("paper").methods)
 
 
 @pytest.mark.slow

@@ -11,7 +11,8 @@ import pytest
 
 from ada.reproduce.claims import verdict
 from ada.reproduce.comparison import Difference, compare, difference
-from ada.reproduce.experiment import METHODS, UPDATES, Experiment, Method
+from ada.reproduce.experiment import Experiment, Method
+from ada.reproduce.experiments.paper import CLAIMS, METHODS
 from ada.reproduce.outcome import common_budget, read_outcome
 from ada.reproduce.page import write_page
 from ada.reproduce.runs import finished
@@ -65,7 +66,7 @@ def test_standings_give_mean_and_standard_error(tmp_path):
         for method, ends in (("GRPO-n4", (0.4, 0.6)), ("Seq-balance", (0.5, 0.8)))
         for seed, end in enumerate(ends)
     ]
-    grpo, seq = compare(outcomes, "updates", 10).standings
+    grpo, seq = compare(outcomes, "updates", 10, ("GRPO-n4",)).standings
     assert (grpo.mean, grpo.error) == (pytest.approx(0.5), pytest.approx(0.1))
     assert grpo.against == {"GRPO-n4": None}
     assert seq.against["GRPO-n4"].mean == pytest.approx(0.15)
@@ -83,7 +84,7 @@ def test_the_page_shows_every_method_and_its_figures(tmp_path):
     methods = (METHODS[0], Method("Seq-balance", "micro_seq_balance", published=(0.9, 0.05)), Method("<new>", "micro_new"))
     outcomes = [
         read_outcome(
-            write_run(tmp_path / f"{method.recipe}{seed}", {0: 0.2, UPDATES: 0.5 + 0.1 * place + 0.01 * seed * place}, 100, 1.0),
+            write_run(tmp_path / f"{method.recipe}{seed}", {0: 0.2, 50: 0.5 + 0.1 * place + 0.01 * seed * place}, 100, 1.0),
             method.name,
             seed,
         )
@@ -91,11 +92,13 @@ def test_the_page_shows_every_method_and_its_figures(tmp_path):
         for seed in (0, 1)
     ]
     page = tmp_path / "out" / "page.md"
-    write_page(outcomes, Experiment(methods, (0, 1), 1.0), "make reproduce", page)
+    some = Experiment("some", "Some", methods, (0, 1), 1.0, ("GRPO-n4",), CLAIMS, columns={"reward": "reward/first_n", "none": "no/such"})
+    write_page(outcomes, some, "make reproduce", page)
     text = page.read_text()
     assert "| Seq-balance | 0.605 ± 0.005 | +0.105 ± 0.005 (p 0.03) |" in text
     assert "| Seq-balance learns more than GRPO-n4 per update | +0.105 ± 0.005 (p 0.03) | holds |" in text
     assert f"| Seq-balance | 0.605 ± 0.005 | 0.900 ± 0.050 | {(0.605 - 0.9) / math.hypot(0.05, 0.005):+.1f} |" in text
+    assert "| reward | none |" in text and "| 0.250 ± 0.000 | – |" in text
     for line in text.splitlines():
         if line.startswith("!["):
             assert (page.parent / line[line.index("(") + 1 : -1]).read_text().startswith("<?xml")
@@ -104,6 +107,6 @@ def test_the_page_shows_every_method_and_its_figures(tmp_path):
 def test_a_run_is_finished_when_its_summary_says_so(tmp_path):
     method = Method("a", "micro_grpo_n4", 5)
     assert not finished(tmp_path, method)
-    for steps, stopped_by, expected in ((5, None, True), (4, None, False), (5, "SIGTERM", False)):
+    for steps, stopped_by, expected in ((5, None, True), (6, None, True), (4, None, False), (5, "SIGTERM", False)):
         (tmp_path / "summary.json").write_text(json.dumps({"steps": steps, "stopped_by": stopped_by}))
         assert finished(tmp_path, method) is expected
