@@ -15,6 +15,7 @@ from ada.reproduce.outcome import Outcome
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.ticker import EngFormatter
 
 LABELS: dict[Axis, str] = {
     "updates": "step",
@@ -58,13 +59,14 @@ def draw(outcomes: Sequence[Outcome], experiment: Experiment, folder: Path) -> d
 
 
 def _accuracy(methods: ByMethod, experiment: Experiment) -> None:
-    _, panels = plt.subplots(1, len(experiment.axes), figsize=(12, 3.6), sharey=True)
+    _, panels = plt.subplots(1, len(experiment.axes), figsize=(12, 3.6), sharey=True, layout="constrained")
     for panel, axis in zip(panels, experiment.axes, strict=True):
         for number, (method, outcomes) in enumerate(methods.items()):
             end = min(float(o.spent_E[axis][-1]) for o in outcomes)
             grid = np.linspace(0, end, 60)
             _line(panel, number, method, grid, np.array([np.interp(grid, o.spent_E[axis], o.accuracy_E) for o in outcomes]))
         panel.set_xlabel(LABELS[axis])
+        panel.xaxis.set_major_formatter(EngFormatter(sep=""))
     panels[0].set_ylabel("held-out Ave@8")
     panels[-1].legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
 
@@ -75,7 +77,7 @@ def _training(methods: ByMethod, experiment: Experiment) -> None:
         "signal/zero_gradient_fraction": "zero-gradient fraction",
         "sampling/responses": "responses a step",
     }
-    _, panels = plt.subplots(1, 3, figsize=(12, 3.6))
+    _, panels = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
     for panel, (metric, label) in zip(panels, metrics.items(), strict=True):
         for number, (method, outcomes) in enumerate(methods.items()):
             series = np.array([_smooth(o.series_S(metric)[: experiment.updates]) for o in outcomes])

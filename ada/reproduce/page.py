@@ -69,15 +69,21 @@ def _mean(values: np.ndarray) -> float:
 
 
 def deviations(at_updates: Comparison, experiment: Experiment) -> list[dict[str, object]]:
-    """Against the prototype: the difference in units of its standard error, both sides' errors counted."""
+    """Against the prototype, with both sides' errors; `apart`: once more after the shift that all methods share is taken out."""
     published = {method.name: method.published for method in experiment.methods}
-    found = []
-    for row in at_updates.standings:
-        there = published[row.method]
-        if there:
-            error = math.hypot(there[1], 0.0 if math.isnan(row.error) else row.error)
-            found.append({"method": row.method, "here": (row.mean, row.error), "there": there, "z": (row.mean - there[0]) / error})
-    return found
+    rows = [(row, there) for row in at_updates.standings if (there := published[row.method])]
+    shift = float(np.mean([row.mean - there[0] for row, there in rows])) if rows else 0.0
+    return [
+        {
+            "method": row.method,
+            "here": (row.mean, row.error),
+            "there": there,
+            "z": (row.mean - there[0]) / (error := math.hypot(there[1], 0.0 if math.isnan(row.error) else row.error)),
+            "shift": shift,
+            "apart": (row.mean - there[0] - shift) / error,
+        }
+        for row, there in rows
+    ]
 
 
 def plus_minus(value: tuple[float, float]) -> str:

@@ -97,7 +97,8 @@ def test_the_page_shows_every_method_and_its_figures(tmp_path):
     text = page.read_text()
     assert "| Seq-balance | 0.605 ± 0.005 | +0.105 ± 0.005 (p 0.03) |" in text
     assert "| Seq-balance learns more than GRPO-n4 per update | +0.105 ± 0.005 (p 0.03) | holds |" in text
-    assert f"| Seq-balance | 0.605 ± 0.005 | 0.900 ± 0.050 | {(0.605 - 0.9) / math.hypot(0.05, 0.005):+.1f} |" in text
+    assert f"| Seq-balance | 0.605 ± 0.005 | 0.900 ± 0.050 | {(0.605 - 0.9) / math.hypot(0.05, 0.005):+.1f} | -2.8 |" in text
+    assert "share a shift of -0.157" in text  # of the differences 0.500 - 0.518 and 0.605 - 0.900 the mean; -0.295 + 0.1565 is -2.8 errors
     assert "| reward | none |" in text and "| 0.250 ± 0.000 | – |" in text
     for line in text.splitlines():
         if line.startswith("!["):
