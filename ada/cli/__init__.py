@@ -7,6 +7,8 @@ import os
 import sys
 from importlib import import_module
 
+STEPS = "simulate steps"  # one command of two words
+
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="ada", description="Reinforcement learning on verifiable rewards.", allow_abbrev=False)
@@ -28,6 +30,7 @@ def main(arguments: list[str] | None = None) -> None:
             _forecast_options(command, name)
         elif name == "prepare":
             _prepare_options(command)
+    _steps_command(commands)
     help_text = "make a run's report.html anew, or a page that compares several runs"
     command = commands.add_parser("report", help=help_text, description=help_text, allow_abbrev=False)
     command.add_argument("runs", metavar="RUN", nargs="+", help="a run's folder, or its name in runs/; it need not have ended")
@@ -39,7 +42,10 @@ def main(arguments: list[str] | None = None) -> None:
     command.add_argument("folder", metavar="FOLDER", nargs="?", default="runs", help="where runs are written; default: runs")
     help_text = "check the installation: versions, GPUs, tools, the engine and two tiny steps; a fix for each fault"
     commands.add_parser("doctor", help=help_text, description=help_text, allow_abbrev=False)
-    known, rest = parser.parse_known_args(arguments)
+    given_arguments = sys.argv[1:] if arguments is None else arguments
+    if given_arguments[:2] == ["simulate", "steps"]:
+        given_arguments = [STEPS, *given_arguments[2:]]
+    known, rest = parser.parse_known_args(given_arguments)
     given = vars(known)
     if wrong := [text for text in rest if text.startswith("-") or "=" not in text or "overrides" not in given]:
         parser.error(f"unrecognized arguments: {' '.join(wrong)}")
@@ -50,7 +56,41 @@ def main(arguments: list[str] | None = None) -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
     command = given.pop("command")
+    command = command.replace(" ", "_")
     sys.exit(getattr(import_module(f"ada.cli.{command}"), command)(**given))
+
+
+def _steps_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    help_text = "step times, tokens and idle GPUs of the usual samplers, and of a recipe's, before there are any GPUs"
+    command = commands.add_parser(
+        STEPS,
+        help=help_text,
+        description=help_text + ". Without options, at the proportions of the Reinforce-Ada paper; see docs/cost-of-generation.md.",
+        allow_abbrev=False,
+    )
+    command.add_argument("name", metavar="RECIPE", nargs="?", help="a recipe whose sampler is looked at too; default: none")
+    command.add_argument("overrides", metavar="key=value", nargs="*", help="recipe keys to change, for example sampling.in_flight=24")
+    command.add_argument("--gpus", metavar="N,N,...", default="8", help="ranks of the job, several for several tables; default 8")
+    command.add_argument("--steps", metavar="N", type=int, help="steps to average over; default: those of 1,024 prompts, at least 1")
+    command.add_argument("--samplers", metavar="WORD,...", help="only those whose names have one of these words in them, beside GRPO-n4")
+    for option, placeholder, text in (
+        ("--pass-rates", "LAW", "of the prompts, as for `ada plan`"),
+        ("--lengths", "LAW", "tokens of a response: lognormal(median,sigma), or a file with one number a line"),
+        ("--decode", "LAW", "seconds of a decoding step with b draws running: 0.02+0.0001b, or points such as 1:0.02,64:0.03"),
+    ):
+        command.add_argument(option, metavar=placeholder, help=text)
+    for option, kind, text in (
+        ("--longest", int, "most tokens of a response"),
+        ("--prompts", int, "of a step, for each GPU"),
+        ("--slots", int, "draws that an engine decodes together"),
+        ("--belief-draws", int, "earlier responses behind the belief about each prompt"),
+        ("--start-seconds", float, "of a draw, before it is decoded with the others"),
+        ("--verdict-seconds", float, "from a response to its verdict"),
+        ("--fixed-seconds", float, "of a step, whatever is drawn and trained on"),
+        ("--token-seconds", float, "of the update, for each response token trained on, of one GPU"),
+    ):
+        command.add_argument(option, metavar="N" if kind is int else "S", type=kind, help=text)
+    command.add_argument("--json", action="store_true", help="figures for programs, all inputs among them")
 
 
 def _evaluation_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -29,9 +29,12 @@ class Collector:
         seed: int,
         max_concurrent: int,
         should_stop: Callable[[], bool] = lambda: False,
+        collection: Callable[..., Collection] = Collection,
     ):
+        """`collection` makes this rank's share of each collection."""
         self.engine, self.rewards, self.decode, self.ranks = engine, rewards, decode, ranks
         self.seed, self.max_concurrent, self.should_stop = seed, max_concurrent, should_stop
+        self.collection = collection
         self.numbers = count()  # of collections, alike on all ranks
 
     def collect(
@@ -52,7 +55,7 @@ class Collector:
         on the rank that drew it.
         """
         pools: list[Pool] = []
-        work = Collection(
+        work = self.collection(
             self.engine,
             self.rewards,
             self.decode,

@@ -1,0 +1,49 @@
+"""The samplers whose steps are compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ada.contracts import Grouping, Schedule
+from ada.recipe.schema import Recipe
+from ada.sampling.groups.all import All
+from ada.sampling.groups.balanced import Balanced
+from ada.sampling.plan import SEQ_BALANCE
+from ada.sampling.schedules.seq import Seq
+from ada.sampling.schedules.uniform import Uniform
+from ada.sampling.windows import BeliefWindow, Window, fixed
+from ada.simulation.rounds import Rounds
+
+BASELINE = "GRPO-n4"
+RESOLVE_PROBABILITY = 0.8  # of windows by belief, as in a recipe that does not say otherwise
+
+
+@dataclass(frozen=True)
+class Sampler:
+    label: str
+    schedule: Schedule
+    group: Grouping
+    group_size: int | None
+    window: Window | None = None
+
+
+def standard(seq: Seq = SEQ_BALANCE, group_size: int = 4) -> list[Sampler]:
+    """GRPO, then Seq-balance in every way to order its draws."""
+
+    def balance(label: str, window: Window | None = None, schedule: Schedule = seq) -> Sampler:
+        return Sampler(label, schedule, Balanced(), group_size, window)
+
+    every = seq.check_every
+    return [
+        Sampler(BASELINE, Uniform(draws=4), All(), None),
+        Sampler("GRPO-n16", Uniform(draws=16), All(), None),
+        balance(f"rounds of {every}, barrier", schedule=Rounds(seq)),
+        balance(f"rounds of {every}"),
+        *(balance(f"W={draws}", fixed(draws)) for draws in (16, 32) if draws > every),
+        balance("W=belief", BeliefWindow(seq, RESOLVE_PROBABILITY)),
+    ]
+
+
+def of_recipe(name: str, recipe: Recipe) -> Sampler:
+    sampling = recipe.sampling
+    return Sampler(name, sampling.schedule, sampling.group, recipe.batch.responses_per_group, sampling.window)
