@@ -30,6 +30,7 @@ def main(overrides: list[str]) -> None:
         from ada.open_run import open_run
         from ada.shutdown import StopRequest
         from benchmarks.bookkeeping import microseconds_per_response
+        from benchmarks.collecting import ways_to_collect
         from benchmarks.generation import collector_against_plain
         from benchmarks.memory import peak_in_model_sizes
         from benchmarks.packing import packed_against_padded
@@ -41,6 +42,7 @@ def main(overrides: list[str]) -> None:
             run.sync()
             print("\nours / plain, median (quartiles)")
             say(collector_against_plain(run, GENERATION_PAIRS).line("collector / vLLM alone"))
+            ways_to_collect(run, say)
             say(sync_against_copy(run, UPDATE_PAIRS).line("weight sync / copy of the bytes", unit="numbers/s"))
             say(packed_against_padded(recipe, UPDATE_PAIRS).line("update, packed / padded"))
             for stage in (0, 1, 2, 3):

@@ -46,9 +46,9 @@ def _simulate_steps(
                 COLUMNS, [_row(label, of, found[count][BASELINE], count * setting.prompts) for label, of in found[count].items()], own
             )
     say(
-        f"\nstep time: of {BASELINE}'s. generation: seconds, until the last rank is done; idle: share of it in which a rank has nothing to"
-        "\ndecode. tokens, aborted, trained: of a step; aborted: of draws that were ended on the way. staleness: updates between the weights"
-        "\nthat wrote a trained token and those it is trained on."
+        f"\nstep time: of {BASELINE}'s. generation: seconds, until the last rank is done; idle: share of it in which a rank has nothing"
+        "\nto decode. tokens, aborted, trained: of a step; aborted: of draws that were ended on the way. staleness: updates between the"
+        "\nweights that wrote a trained token and those it is trained on."
     )
     if json:
         _print_json(setting, profile_name, found)

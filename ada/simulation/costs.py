@@ -61,5 +61,5 @@ class UpdateCost:
     fixed: float  # seconds
     per_token: float  # seconds of one GPU for each response token trained on
 
-    def __call__(self, tokens: int, gpus: int) -> float:
+    def __call__(self, tokens: float, gpus: int) -> float:
         return self.fixed + self.per_token * tokens / gpus

@@ -25,6 +25,7 @@ class Sampler:
     group: Grouping
     group_size: int | None
     window: Window | None = None
+    replayed: float = 0.0  # groups of earlier steps that are trained on again, for each of the step's own
 
 
 def standard(seq: Seq = SEQ_BALANCE, group_size: int = 4) -> list[Sampler]:
@@ -45,5 +46,6 @@ def standard(seq: Seq = SEQ_BALANCE, group_size: int = 4) -> list[Sampler]:
 
 
 def of_recipe(name: str, recipe: Recipe) -> Sampler:
-    sampling = recipe.sampling
-    return Sampler(name, sampling.schedule, sampling.group, recipe.batch.responses_per_group, sampling.window)
+    sampling, batch = recipe.sampling, recipe.batch
+    replayed = sampling.replay.groups / batch.prompts_per_step if sampling.replay else 0.0
+    return Sampler(name, sampling.schedule, sampling.group, batch.responses_per_group, sampling.window, replayed)

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
+from ada.sampling.collection import Cost
 from ada.sampling.collector import Collector
 from ada.sampling.grouping import group_of
 from ada.sampling.schedules.dapo import Dapo
 from ada.sampling.seeds import seed_of
-from ada.simulation.crowd import Machine, SharedCounters, crowd, wait_for_all
-from ada.simulation.draws import HashedDraws
+from ada.simulation.crowd import Machine, SharedCounters, crowd
+from ada.simulation.draws import DrawLaw, HashedDraws
 from ada.simulation.engine import SimulatedEngine, decode
 from ada.simulation.problems import Problems
 from ada.simulation.rewards import SimulatedRewards
 from ada.simulation.samplers import Sampler
 from ada.simulation.setting import Setting
-from ada.types import Pool, Prompt
+from ada.types import PassRate, Pool, Prompt
 
 
 @dataclass(frozen=True)
 class StepForecast:
-    """Means over steps, of the whole job."""
+    """Of the whole job."""
 
     seconds: float
     rollout_seconds: float
@@ -33,79 +35,83 @@ class StepForecast:
     generated_tokens: float
     aborted_tokens: float
     trained_tokens: float
-    staleness: float  # updates between the weights that wrote a trained token and those it is trained on, in the mean
+    staleness: float  # updates between the weights that wrote a fresh trained token and those it is trained on, in the mean
+
+
+class Job:
+    """GPUs with a clock each, and the collector of training over all of them."""
+
+    def __init__(self, setting: Setting, law: DrawLaw, gpus: int, seed: int):
+        self.setting, self.seed = setting, seed
+        self.machines = [_machine(setting, law) for _ in range(gpus)]
+        self.collector = Collector(
+            None,  # type: ignore[arg-type]
+            None,  # type: ignore[arg-type]
+            decode,
+            _Alone(),  # type: ignore[arg-type]
+            seed=seed,
+            max_concurrent=setting.slots,
+            collection=crowd(self.machines, SharedCounters(gpus)),  # type: ignore[arg-type]
+        )
+
+    def step(self, number: int, sampler: Sampler, collect: Callable[[], tuple[list[Pool], Cost]]) -> StepForecast:
+        """`collect` draws with the collector; the update follows."""
+        busy_before = self._busy()
+        pools, cost = collect()
+        busy = self._busy() - busy_before
+        trained = self._trained(number, sampler, pools)
+        fresh = sum(tokens for tokens, _ in trained)
+        trained_on = fresh * (1 + sampler.replayed)  # the groups of a full store are as long as the step's own
+        update = self.setting.update(trained_on, len(self.machines))
+        for machine in self.machines:
+            machine.engine.clock += update
+            machine.engine.weight_version = number
+        return StepForecast(
+            seconds=cost.seconds + update,
+            rollout_seconds=cost.seconds,
+            update_seconds=update,
+            idle=1 - busy / (cost.seconds * len(self.machines)),
+            responses=sum(pool.drawn for pool in pools) + cost.surplus,
+            generated_tokens=cost.generated_tokens,
+            aborted_tokens=cost.aborted_tokens,
+            trained_tokens=trained_on,
+            staleness=sum(tokens * age for tokens, age in trained) / max(1, fresh),
+        )
+
+    def _busy(self) -> float:
+        return sum(machine.engine.busy for machine in self.machines)
+
+    def _trained(self, number: int, sampler: Sampler, pools: Sequence[Pool]) -> list[tuple[int, int]]:
+        """Tokens that are trained on, and the updates since the weights that wrote them."""
+        groups = [group_of(p, sampler.group, sampler.group_size, seed_of(self.seed, "group", number, p.prompt.id)) for p in pools]
+        return [(len(a.response.token_ids), number - 1 - a.response.weight_version) for group in groups for a in group.attempts]
 
 
 def simulate(setting: Setting, sampler: Sampler, gpus: int, steps: int, seed: int = 0) -> StepForecast:
+    """Means over steps."""
     problems = Problems(setting.profile, setting.belief_draws, seed)
-    machines = [_machine(setting, problems) for _ in range(gpus)]
-    collector = Collector(
-        None,  # type: ignore[arg-type]
-        None,  # type: ignore[arg-type]
-        decode,
-        _Alone(),  # type: ignore[arg-type]
-        seed=seed,
-        max_concurrent=setting.slots,
-        collection=crowd(machines, SharedCounters(gpus)),  # type: ignore[arg-type]
-    )
+    job = Job(setting, HashedDraws(problems.pass_rates, setting.lengths), gpus, seed)
     count = setting.prompts * gpus
-    with _without_garbage_collection():
-        return _mean([_step(setting, sampler, collector, machines, problems, count, step, seed) for step in range(1, steps + 1)])
+    with without_garbage_collection():
+        made = [job.step(n, sampler, partial(_collect, job, sampler, problems, count, n)) for n in range(1, steps + 1)]
+    names = StepForecast.__dataclass_fields__
+    return StepForecast(**{name: sum(getattr(step, name) for step in made) / len(made) for name in names})
 
 
-def _step(
-    setting: Setting,
-    sampler: Sampler,
-    collector: Collector,
-    machines: list[Machine],
-    problems: Problems,
-    count: int,
-    step: int,
-    seed: int,
-) -> StepForecast:
-    def refill(pools: list[Pool]) -> list[Prompt]:
+def _collect(job: Job, sampler: Sampler, problems: Problems, count: int, number: int) -> tuple[list[Pool], Cost]:
+    def refill(pools: Sequence[Pool]) -> list[Prompt]:
         wanted = sampler.schedule.wanted(pools, count) if isinstance(sampler.schedule, Dapo) else 0
         return problems.next(wanted)
 
-    busy = sum(machine.engine.busy for machine in machines)
-    prompts = problems.next(count)
-    pools, cost = collector.collect(
-        f"step-{step}",
-        prompts,
-        sampler.schedule,
-        window=sampler.window,
-        believe=problems.believe,
-        refill=refill,  # type: ignore[arg-type]
-    )
-    busy = sum(machine.engine.busy for machine in machines) - busy
-    groups = [group_of(pool, sampler.group, sampler.group_size, seed_of(seed, "group", step, pool.prompt.id)) for pool in pools]
-    trained = [len(a.response.token_ids) for group in groups for a in group.attempts]
-    ages = [step - 1 - a.response.weight_version for group in groups for a in group.attempts]
-    update = setting.update(sum(trained), len(machines))
-    for machine in machines:
-        machine.engine.clock += update
-        machine.engine.weight_version = step
-    wait_for_all(machines)
-    return StepForecast(
-        seconds=cost.seconds + update,
-        rollout_seconds=cost.seconds,
-        update_seconds=update,
-        idle=1 - busy / (cost.seconds * len(machines)),
-        responses=sum(pool.drawn for pool in pools) + cost.surplus,
-        generated_tokens=cost.generated_tokens,
-        aborted_tokens=cost.aborted_tokens,
-        trained_tokens=sum(trained),
-        staleness=sum(n * age for n, age in zip(trained, ages, strict=True)) / sum(trained),
+    def believe(prompts: Sequence[Prompt]) -> Sequence[PassRate | None]:
+        return problems.believe(prompts)
+
+    return job.collector.collect(
+        f"step-{number}", problems.next(count), sampler.schedule, window=sampler.window, believe=believe, refill=refill
     )
 
 
-def _mean(steps: list[StepForecast]) -> StepForecast:
-    names = StepForecast.__dataclass_fields__
-    return StepForecast(**{name: sum(getattr(step, name) for step in steps) / len(steps) for name in names})
-
-
-def _machine(setting: Setting, problems: Problems) -> Machine:
-    law = HashedDraws(problems.pass_rates, setting.lengths)
+def _machine(setting: Setting, law: DrawLaw) -> Machine:
     engine = SimulatedEngine(law, setting.decode, setting.start_seconds, setting.lengths.longest)
     return Machine(engine, SimulatedRewards(engine, setting.verdict_seconds))
 
@@ -121,7 +127,7 @@ class _Alone:
 
 
 @contextmanager
-def _without_garbage_collection() -> Iterator[None]:
+def without_garbage_collection() -> Iterator[None]:
     """A step of 1,024 GPUs makes millions of objects, none in cycles, which the collector of garbage would walk over and over."""
     was = gc.isenabled()
     gc.disable()

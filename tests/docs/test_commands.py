@@ -44,7 +44,7 @@ def test_ada_takes_the_arguments(command, monkeypatch):
     with pytest.raises(SystemExit) as ended:
         main(command)
     assert ended.value.code == 0 and taken
-    if command[0] in ("train", "check", "plan", "simulate"):
+    if command[0] in ("train", "check", "plan", "simulate") and taken["name"]:
         read_recipe(taken["name"], taken["overrides"])
 
 
