@@ -65,7 +65,7 @@ def _steps_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     command = commands.add_parser(
         STEPS,
         help=help_text,
-        description=help_text + ". Without options, at the proportions of the Reinforce-Ada paper; see docs/cost-of-generation.md.",
+        description=help_text + ". Without options, at the proportions of the Reinforce-Ada paper; see docs/generation-cost.md.",
         allow_abbrev=False,
     )
     command.add_argument("name", metavar="RECIPE", nargs="?", help="a recipe whose sampler is looked at too; default: none")
