@@ -6,7 +6,7 @@ Where a method remembers something, `start` makes the thing that remembers, and 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -126,6 +126,10 @@ class EngineMethod(Method, Protocol):  # ada/engine/engines
     def max_concurrent(self) -> int:
         """Draws decoded together."""
 
+    @property
+    def ranks(self) -> int:
+        """That hold one engine together; see Engine."""
+
     def memory(self, size: ModelSize, longest: int, device_bytes: int, gpu: bool) -> dict[str, int]:
         """Bytes it will hold on a rank's device, by part; `longest`: tokens of prompt and response."""
 
@@ -133,9 +137,20 @@ class EngineMethod(Method, Protocol):  # ada/engine/engines
         """It draws by `generation`, and has room for `evaluation`, a law that it may be told to draw by at times."""
 
 
-class Engine(Protocol):  # one per rank, in the trainer's process
-    weight_version: int
-    received: Fingerprint  # of the weights of the last load
+class Engine(Protocol):  # in the trainer's process: one per rank, or a share of one that several ranks hold together
+    @property
+    def ranks(self) -> int:
+        """That hold it together: consecutive ones."""
+
+    @property
+    def weight_version(self) -> int: ...
+    @property
+    def received(self) -> Fingerprint:
+        """Of the weights of the last load."""
+
+    def drive(self, act: Callable[[], None], turn: Callable[[], object]) -> None:
+        """`act`, which submits, steps and aborts, on the first of the ranks that hold the engine. The others make the same calls
+        of theirs in step, `turn` at each of its steps. Everything else is called by all of them, alike."""
 
     def drawing(self, law: Generation) -> AbstractContextManager[None]:
         """Inside, draws follow `law`. No draw may be running."""

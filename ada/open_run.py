@@ -18,6 +18,7 @@ from ada.checkpoint.resume import Start, where_to_start
 from ada.contracts import Stateful
 from ada.data.load import load_problems
 from ada.data.prompts import decoder
+from ada.engine.lockstep import require_whole_engines
 from ada.model_folder import model_folder
 from ada.observability.logs import start_logging, stop_logging
 from ada.observability.progress import open_progress
@@ -60,6 +61,7 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
         from ada.trainer.prompt_states import PromptStates
 
         ranks = Ranks()
+        require_whole_engines(recipe.engine, ranks.world)
         folder = str(model_folder(recipe.model.path, recipe.model.family))
         memory = planned(recipe, Path(folder), ranks.world)
         memory = dataclasses.replace(memory, available=min(ranks.gather(memory.available)))  # all ranks go on, or none

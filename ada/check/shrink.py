@@ -19,7 +19,7 @@ from ada.rewards.config import Reward
 from ada.sampling.schedules.dapo import Dapo
 
 STEPS, PROBLEM_CHARACTERS, RESPONSE_TOKENS = 2, 60, 32
-SMALL_ENGINE: dict[str, Any] = {"max_concurrent": 64, "cpu_kv_cache_gib": 0.25}
+SMALL_ENGINE: dict[str, Any] = {"max_concurrent": 64, "cpu_kv_cache_gib": 0.25, "tensor_parallel": 1}
 
 
 def shrunk(recipe: Recipe, rows: Sequence[Row], folder: Path) -> Recipe:

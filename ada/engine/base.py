@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 import torch
 
+from ada.engine.alone import Alone
 from ada.engine.errors import EngineError, ResponseError
 from ada.engine.fingerprint import Fingerprint
 from ada.engine.folder import ModelFolder
@@ -32,7 +33,7 @@ class Ended(NamedTuple):
 UNKNOWN = -1  # a weight version nobody has vouched for
 
 
-class GuardedEngine(ABC):
+class GuardedEngine(Alone, ABC):
     """An engine that refuses to generate until a complete set of weights is in it, and again once a load failed."""
 
     def __init__(self, folder: ModelFolder, generation: Generation, room: int) -> None:

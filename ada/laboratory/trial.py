@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from ada.data.selection.shuffle import Shuffle
+from ada.engine.alone import Alone
 from ada.laboratory.bandit import ARMS, Bandit, Floats, is_right
 from ada.laboratory.credits import one_row
 from ada.laboratory.estimator import Estimator
@@ -123,7 +124,7 @@ class RightBeliefs:
     def learn(self, pools: Sequence[Pool]) -> None: ...
 
 
-class ArmEngine:
+class ArmEngine(Alone):
     """Every draw ends at the next step; its arm is decided by its seed, and by nothing else."""
 
     weight_version = 0

@@ -71,14 +71,17 @@ def refuse_what_does_not_fit(recipe: Recipe, found: MemoryPlan) -> None:
     """Raises RecipeError with the keys that would help most, the largest part first."""
     if found.total <= MARGIN * found.available:
         return
+    vllm = recipe.engine.name == "vllm"
     help_with = {
         "activations": f"trainer.micro_batch_tokens = {recipe.trainer.micro_batch_tokens} (fewer), or trainer.gradient_checkpointing=true",
         "optimizer": "more ranks (NPROC), with trainer.zero_stage=3",
         "gradients": "more ranks (NPROC), with trainer.zero_stage=3",
         "weights": "a smaller model.path, or more ranks (NPROC) with trainer.zero_stage=3",
         "reference": "trainer.kl=null",
-        "engine": "a smaller engine.gpu_memory_utilization" if recipe.engine.name == "vllm" else "fewer engine.max_concurrent",
-        "KV cache": "a smaller engine.cpu_kv_cache_gib" if recipe.engine.name == "vllm" else "fewer engine.max_concurrent",
+        "engine": "more ranks (NPROC) with a larger engine.tensor_parallel" if vllm else "fewer engine.max_concurrent",
+        "KV cache": f"a smaller engine.{'gpu_memory_utilization' if found.gpu else 'cpu_kv_cache_gib'}"
+        if vllm
+        else "fewer engine.max_concurrent",
     }
     largest = sorted((name for name in found.parts if name in help_with), key=lambda name: -found.parts[name])[:3]
     advice = "; ".join(dict.fromkeys(help_with[name] for name in largest if found.parts[name]))

@@ -23,7 +23,7 @@ def draw(
     ranks = collector.ranks
     found = {prompt.id: known[prompt.id] for prompt in prompts if prompt.id in known}
     waiting = [prompt for prompt in prompts if prompt.id not in found]
-    at_once = ranks.world * max(8, WAVES * collector.max_concurrent // draws)
+    at_once = ranks.world // collector.engine.ranks * max(8, WAVES * collector.max_concurrent // draws)
     with Bar("draws", len(prompts), len(found), quiet=not ranks.first) as bar:
         for start in range(0, len(waiting), at_once):
             pools, _ = collector.collect("prepare", waiting[start : start + at_once], Uniform(draws=draws))

@@ -206,6 +206,12 @@ def _trainer(recipe: Recipe) -> Iterator[Complaint]:
         yield Complaint(
             "trainer.correction", "with old_logprobs=from_sampler there is nothing to correct: the weight is always 1; set one of the two"
         )
+    if trainer.zero_stage == 0 and recipe.model.dtype == "bfloat16":
+        yield Complaint(
+            "trainer.zero_stage",
+            "DeepSpeed cannot add up the gradients of bfloat16 weights in float32 without ZeRO; set 1, which computes the same and shards "
+            "the optimizer's state only, or 2 or 3; or set model.dtype=float32",
+        )
     if trainer.overlong is not None and trainer.overlong.buffer_tokens > most:
         yield Complaint(
             "trainer.overlong.buffer_tokens", f"more than generation.max_response_tokens = {most}; allowed are 1 to that number"

@@ -88,7 +88,8 @@ class Collection:
                 self.open += 1
                 self.ready.append(open_pool)
         self.first, self.pools = len(self.pools), pools
-        self.share = ceil((len(pools) - self.first) / self.ranks.world)  # open at once: the first rank to come must not take all
+        new, engines = len(pools) - self.first, self.ranks.world // self.engine.ranks
+        self.share = ceil(new / engines)  # open at once: the first rank to come must not take all
         self.all_claimed = self.first == len(pools)
 
     def run(self) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ada.contracts import EngineMethod
 from ada.data.prompts import decoder
 from ada.engine.generation import Generation
+from ada.engine.lockstep import require_whole_engines
 from ada.ranks import Ranks
 from ada.rewards.service import RewardService
 from ada.sampling.collector import Collector
@@ -29,7 +30,8 @@ def collector_of_folder(
     should_stop: Callable[[], bool],
     closing: ExitStack,
 ) -> Collector:
-    """On an engine of its own, which `closing` ends."""
+    """On an engine of its own, which `closing` ends. Raises RecipeError where the ranks are not a whole number of engines."""
+    require_whole_engines(method, ranks.world)
     engine = method.start(folder, law, dtype, seed)
     closing.callback(engine.close)
     engine.trust_folder_weights(0)

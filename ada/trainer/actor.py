@@ -60,7 +60,8 @@ class Actor:
 
         The process group must exist (ada/trainer/distributed.py). Weights are `dtype` in the passes, float32 in the optimizer.
         """
-        policy = load_policy(Path(model_folder), dtype, trainer.gradient_checkpointing)
+        config = deepspeed_config(trainer, dtype)
+        policy = load_policy(Path(model_folder), dtype, trainer.gradient_checkpointing, config if trainer.zero_stage == 3 else None)
         optimizer = torch.optim.AdamW(
             policy.parameters(),
             lr=trainer.learning_rate,
@@ -71,9 +72,7 @@ class Actor:
         )
         if trainer.zero_stage == 3:  # a decoder layer is gathered and released as a whole, so that a rank can go around it
             deepspeed.utils.set_z3_leaf_modules(policy, [type(decoder_layers(policy)[0])])
-        engine, *_ = deepspeed.initialize(
-            model=policy, optimizer=optimizer, config=deepspeed_config(trainer, dtype), dist_init_required=False
-        )
+        engine, *_ = deepspeed.initialize(model=policy, optimizer=optimizer, config=config, dist_init_required=False)
         reference = Reference(Path(model_folder), trainer, dtype, engine.device) if trainer.kl else None
         return cls(engine, trainer, Path(model_folder), temperature, Detour(policy), reference)
 

@@ -13,16 +13,12 @@ from ada.trainer.config import TrainerConfig
 
 
 def deepspeed_config(trainer: TrainerConfig, dtype: torch.dtype) -> dict[str, Any]:
-    """Raises ValueError where DeepSpeed has no float32 gradients for bfloat16 weights."""
-    half = dtype == torch.bfloat16
-    if half and trainer.zero_stage == 0:
-        raise ValueError("trainer.zero_stage is 0, where DeepSpeed sums bfloat16 gradients in bfloat16: use stage 1, 2 or 3, or float32")
     return {
         # The actor decides how many micro-batches an update has and divides the loss itself; DeepSpeed's own counts stay at 1.
         "train_micro_batch_size_per_gpu": 1,
         "gradient_accumulation_steps": 1,
         "gradient_clipping": trainer.max_grad_norm,  # silent, it would clip at 1
-        "bf16": {"enabled": half, "check_grad_overflow": True},  # no step on a gradient that is not finite; the actor tells
+        "bf16": {"enabled": dtype == torch.bfloat16, "check_grad_overflow": True},  # no step on a gradient that is not finite
         "data_types": {"grad_accum_dtype": "fp32"},
         "zero_optimization": {"stage": trainer.zero_stage, "memory_efficient_linear": False},  # see sharded_linear
         "steps_per_print": None,

@@ -6,13 +6,19 @@ Log-softmax is float32 whatever the weights are (bfloat16 log-softmax is off by 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import torch
 from torch import nn
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
+from transformers.integrations.deepspeed import HfDeepSpeedConfig, unset_hf_deepspeed_config
 from transformers.utils.logging import disable_progress_bar
 
 LOGITS_AT_ONCE = 2**26  # tokens * vocabulary of a piece: 256 MiB in float32
@@ -68,8 +74,11 @@ class Policy(nn.Module):
         return zero.masked_scatter(mask_RL, logprobs), zero.masked_scatter(mask_RL, entropies)
 
 
-def load_policy(folder: Path, dtype: torch.dtype, gradient_checkpointing: bool) -> Policy:
-    """The model in `folder` with every dropout off: two passes over the same tokens must agree to the last bit."""
+def load_policy(folder: Path, dtype: torch.dtype, gradient_checkpointing: bool, sharding: dict[str, Any] | None = None) -> Policy:
+    """The model in `folder` with every dropout off: two passes over the same tokens must agree to the last bit.
+
+    `sharding`: DeepSpeed's configuration where it is ZeRO-3's; every weight is then parted over the ranks as it is read. Collective.
+    """
     disable_progress_bar()
     config = AutoConfig.from_pretrained(folder)
     for key, value in config.to_dict().items():
@@ -78,7 +87,27 @@ def load_policy(folder: Path, dtype: torch.dtype, gradient_checkpointing: bool) 
     for key in ("final_logit_softcapping", "logits_scaling", "logit_scale"):
         if getattr(config, key, None) not in (None, 1, 1.0):
             raise ValueError(f"{folder}/config.json: {key} is {getattr(config, key)}, but the trainer knows plain linear output heads only")
-    model = AutoModelForCausalLM.from_pretrained(folder, config=config, dtype=dtype, attn_implementation="sdpa")
+    with _parted(sharding):
+        model = AutoModelForCausalLM.from_pretrained(folder, config=config, dtype=dtype, attn_implementation="sdpa")
     if gradient_checkpointing:
         model.gradient_checkpointing_enable({"use_reentrant": False})
     return Policy(model)
+
+
+@contextmanager
+def _parted(sharding: dict[str, Any] | None) -> Iterator[None]:
+    """Inside, transformers makes models of DeepSpeed's shards: rank 0 alone reads a layer's weights, and each rank keeps its part."""
+    if sharding is None:
+        yield
+        return
+    import deepspeed  # must know the device by then
+
+    # By default, all that a model's constructor computes in float32 is rounded to its weights' precision, rotary frequencies too.
+    as_written = partial(deepspeed.zero.Init, tensor_overrides=[deepspeed.zero.DeepSpeedTensorOverride.device])
+    known = HfDeepSpeedConfig(sharding)  # transformers finds it by a weak reference
+    try:
+        with mock.patch.object(deepspeed.zero, "Init", as_written):
+            yield
+    finally:
+        unset_hf_deepspeed_config()  # the engine's models are its own
+        del known

@@ -17,8 +17,7 @@ class Reference:
     """Without gradients and optimizer. Under ZeRO-3 each rank holds a shard and gathers a layer when it needs it; else it is whole."""
 
     def __init__(self, folder: Path, trainer: TrainerConfig, dtype: torch.dtype, device: torch.device):
-        policy = load_policy(folder, dtype, gradient_checkpointing=False).requires_grad_(False)
-        self.model: nn.Module = policy.to(device)
+        self.model: nn.Module
         if trainer.zero_stage == 3:
             config = {
                 "train_micro_batch_size_per_gpu": 1,
@@ -26,7 +25,10 @@ class Reference:
                 "zero_optimization": {"stage": 3, "memory_efficient_linear": False},
                 "steps_per_print": None,
             }
+            policy = load_policy(folder, dtype, gradient_checkpointing=False, sharding=config).requires_grad_(False)
             self.model = deepspeed.initialize(model=policy, config=config, dist_init_required=False)[0]
+        else:
+            self.model = load_policy(folder, dtype, gradient_checkpointing=False).requires_grad_(False).to(device)
 
     @torch.no_grad()
     def logprobs(self, batch: Batch, temperature: float) -> torch.Tensor:

@@ -116,7 +116,7 @@ def test_prompts_that_fill_a_batch_unevenly_do_not_break_seeded_draws(process_gr
 
 @needs_vllm
 @pytest.mark.slow
-def test_two_ranks_each_with_an_engine_of_its_own(tied_folder: str) -> None:
+def test_two_ranks_each_with_an_engine_of_its_own_and_both_with_one(tied_folder: str) -> None:
     script = Path(__file__).with_name("two_ranks.py")
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(script), tied_folder]
     root = Path(vllm_engine.__file__).parents[3]

@@ -1,4 +1,4 @@
-"""Run by torchrun on two ranks: uneven requests, a sync that succeeds, and syncs that must fail on both ranks alike."""
+"""Run by torchrun on two ranks: uneven requests, a sync that succeeds, syncs that must fail on both ranks alike, and one engine of both."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import torch
 import torch.distributed as dist
 
 from ada.engine.engines.vllm import VLLM
+from ada.engine.lockstep import Lockstep
 from ada.engine.sync import SyncError, sync
-from ada.types import Draw
+from ada.types import Draw, Response
 from tests.engine.conftest import GENERATION, random_qwen2
 from tests.engine.test_contract import draw, finish, held_sequences, scores_by
 
@@ -53,9 +54,52 @@ def main(folder: str) -> None:
     synced(model, 3, model)
     assert finish(engine, uneven[:1])
     engine.close()
+    held_together(folder, done if rank == 0 else {}, model)
     dist.barrier()
     dist.destroy_process_group()
     print("rank is done", flush=True)
+
+
+def held_together(folder: str, alone: dict[tuple[str, int], Response], model: torch.nn.Module) -> None:
+    """Both ranks hold one engine. `alone`: draws of rank 0's own engine under the same weights; some are ended on the way."""
+    settings = VLLM(max_concurrent=8, cpu_kv_cache_gib=0.25, tensor_parallel=2)
+    engine = settings.start(folder, GENERATION, "float32", seed=0)
+    assert isinstance(engine, Lockstep) and engine.ranks == 2
+    report = sync(model.named_parameters(), engine, 4, lambda asked: scores_by(model, asked), held_sequences(), 1e-4)
+    assert report.parameters == sum(p.numel() for p in model.parameters()) and report.fingerprint == engine.received.hexdigest()
+    sizes = [p.numel() for p in engine.engine._vllm.collective_rpc(lambda worker: list(worker.get_model().parameters()))[0]]
+    assert sum(sizes) < 0.8 * report.parameters  # norms are whole on both
+
+    def collect() -> None:
+        keys = sorted(alone)
+        numbers = {key: int(key[0].split("/")[1].split("-")[0]) for key in keys}
+        for key in keys:
+            engine.submit(draw(numbers[key], key[1]))
+        together: dict[tuple[str, int], Response] = {}
+        ended = [draw(numbers[key], key[1]) for key in keys[:3]]
+        for step in range(1000):
+            together |= {(response.prompt_id, response.draw): response for response in engine.step()}
+            if step == 1:
+                engine.abort(ended)
+            if len(together) >= len(alone) - len(ended):
+                break
+        assert len(together) >= len(alone) - len(ended) > 10
+        for key, response in together.items():
+            assert (response.token_ids, response.finish_reason) == (alone[key].token_ids, alone[key].finish_reason)
+            assert max(abs(a - b) for a, b in zip(response.logprobs, alone[key].logprobs, strict=True)) < 1e-4
+
+    turns: list[None] = []
+    engine.drive(collect, turn=lambda: turns.append(None))
+    assert (len(turns) > 2) == (dist.get_rank() == 1) and not engine.engine._running
+
+    wrong = random_qwen2(tied=True, seed=22)
+    try:
+        sync(model.named_parameters(), engine, 5, lambda asked: scores_by(wrong, asked), held_sequences(), 1e-4)
+    except SyncError as error:
+        assert "on 2 of 2 ranks" in str(error) and engine.weight_version == -1
+    else:
+        raise AssertionError("no SyncError")
+    engine.close()
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ def test_shards_of_eight_ranks():
     assert parts["gathered layers"] == 1e9 * 2
     assert parts["reference"] == 0
     assert parts["buckets"] == 5e8 * 2
-    assert parts["engine"] == 0.5 * 80 * GIB
+    assert parts["engine"] == 1.5e9 * 2 and parts["engine"] + parts["KV cache"] == 0.5 * 80 * GIB
     assert parts["activations"] == 16384 * (100_000 + 28 * 1536 * 2 + 4096)  # one layer whole, the input of each, the mask
     assert parts["logits"] == 12 * 2**26
 
@@ -71,10 +71,23 @@ def test_a_reference_is_held_beside_and_a_long_response_sets_the_micro_batch():
 def test_an_engine_that_sleeps_leaves_its_share_to_the_update():
     """Then the rollout may hold most: the engine, and the shards that wait for the update."""
     awake, asleep = plan(recipe(), SIZE, 8, GPU), plan(recipe("engine.sleep_level=1"), SIZE, 8, GPU)
-    assert awake.parts["engine"] == asleep.parts["engine"] == 40 * GIB
+    for found in (awake, asleep):
+        assert found.parts["engine"] + found.parts["KV cache"] == 40 * GIB
     assert "activations" in awake.parts and "activations" not in asleep.parts
     wide = recipe("engine.sleep_level=1", "trainer.gradient_checkpointing=false")
     assert "engine" not in plan(wide, SIZE, 8, GPU).parts  # 43 GiB of activations against 40 GiB of engine
+
+
+def test_ranks_that_hold_an_engine_together_have_a_share_of_its_weights_each():
+    """Of the cache, on a CPU what each is given; on a GPU what vLLM's share has left, and room for a sequence of 1,024 + 2,048 tokens."""
+    on_cpu = plan(recipe("engine.tensor_parallel=2", "engine.cpu_kv_cache_gib=2.0"), SIZE, 8, (80 * GIB, "a CPU", False)).parts
+    assert on_cpu["engine"] == 1.5e9 * 2 / 2 and on_cpu["KV cache"] == 2 * GIB
+    large = dataclasses.replace(SIZE, parameters=40_000_000_000)
+    whole, shared = plan(recipe(), large, 64, GPU).parts, plan(recipe("engine.tensor_parallel=4"), large, 64, GPU).parts
+    assert (whole["engine"], whole["KV cache"]) == (40e9 * 2, 3072 * 14_336 * 2)
+    assert (shared["engine"], shared["engine"] + shared["KV cache"]) == (40e9 * 2 / 4, 40 * GIB)
+    with pytest.raises(RecipeError, match="engine.tensor_parallel"):
+        refuse_what_does_not_fit(recipe(), plan(recipe(), large, 64, GPU))
 
 
 def test_what_does_not_fit_is_refused_with_the_keys_to_change():

@@ -225,6 +225,7 @@ def test_wrong_values_name_key_value_and_what_is_allowed(override, message):
         (["evaluation.sets.a@b=microworld"], "becomes part of a metric's name"),
         (["evaluation.sets.microworld=microworld"], "no two prompts may share an id"),
         (["trainer.correction=tis", "trainer.old_logprobs=from_sampler"], "the weight is always 1"),
+        (["trainer.zero_stage=0", "model.dtype=bfloat16"], "set 1, which computes the same"),
         (["trainer.overlong={buffer_tokens: 21}"], "more than generation.max_response_tokens = 20"),
         (["trainer.kl=k3"], "trainer.kl.coefficient is missing"),
         (["data.prompt.system=hello"], "a raw prompt has no system message"),

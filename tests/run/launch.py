@@ -18,6 +18,11 @@ MARK = "ADA_TEST_OUTPUT"
 _LAUNCHER = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "OMP_NUM_THREADS")
 
 
+def without_launcher() -> dict[str, str]:
+    """The environment of a process that nothing has launched yet."""
+    return {name: value for name, value in os.environ.items() if name not in _LAUNCHER} | {"PYTHONPATH": str(ROOT)}
+
+
 def start(
     output: Path, *overrides: str, ranks: int = 1, recipe: str = "micro_seq_balance", shortened: bool = True
 ) -> subprocess.Popen[str]:
@@ -42,7 +47,7 @@ def start(
         f"--nproc-per-node={ranks}",
         "--no-python",
     ]
-    env = {name: value for name, value in os.environ.items() if name not in _LAUNCHER} | {"PYTHONPATH": str(ROOT), MARK: str(output)}
+    env = without_launcher() | {MARK: str(output)}
     return subprocess.Popen(
         ada if ranks == 1 else [*launcher, *ada],
         stdout=subprocess.PIPE,

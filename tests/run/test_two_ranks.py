@@ -17,6 +17,7 @@ from tests.run.launch import left_behind, metrics, ranks_of, samples, start, tra
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 ONE_UPDATE = ["steps=1", "batch.updates_per_step=1"]
+DRAWN = ("reward/mean", "sampling/responses", "sampling/rounds", "signal/zero_gradient_fraction", "train/tokens", "total/generated_tokens")
 FAULTY = """
 import os
 
@@ -37,18 +38,31 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return output / "of-1", output / "of-2"
 
 
+@pytest.fixture(scope="module")
+def shared(runs: tuple[Path, Path]) -> Path:
+    """The same run by two ranks that hold one engine together."""
+    train(runs[0].parent, *ONE_UPDATE, "engine.tensor_parallel=2", "run_name=shared", ranks=2)
+    return runs[0].parent / "shared"
+
+
+def test_two_ranks_with_one_engine_draw_and_learn_what_one_rank_does(runs, shared):
+    """To the token. What is trained on is then the same, and so are the weights of two ranks with an engine each, bit for bit."""
+    assert samples(shared) == samples(runs[0])
+    assert (shared / "pools.jsonl").read_text() == (runs[0] / "pools.jsonl").read_text()
+    (base, one), (our_base, ours) = metrics(runs[0]), metrics(shared)
+    assert base["eval/heldout/avg@1"] == our_base["eval/heldout/avg@1"]
+    for name in DRAWN:
+        assert one[name] == ours[name], name
+    assert 0 < ours["mismatch/sync_logprob_abs_max"] <= 1e-4
+    ours, two = load_file(shared / WEIGHTS), load_file(runs[1] / WEIGHTS)
+    assert ours.keys() == two.keys() and all(torch.equal(ours[name], two[name]) for name in two)
+
+
 def test_two_ranks_draw_what_one_rank_draws_E02(runs):
     of_one, of_two = (samples(run) for run in runs)
     assert of_one == of_two and len(of_one) == 8
     one, two = (metrics(run)[1] for run in runs)
-    for name in (
-        "reward/mean",
-        "sampling/responses",
-        "sampling/rounds",
-        "signal/zero_gradient_fraction",
-        "train/tokens",
-        "total/generated_tokens",
-    ):
+    for name in DRAWN:
         assert one[name] == two[name], name
     assert metrics(runs[0])[0]["eval/heldout/avg@1"] == metrics(runs[1])[0]["eval/heldout/avg@1"]
 

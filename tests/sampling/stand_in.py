@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 
 from ada.contracts import Schedule
+from ada.engine.alone import Alone
 from ada.engine.errors import ResponseError
 from ada.engine.generation import Generation
 from ada.ranks import Ranks
@@ -46,7 +47,7 @@ def response_of(draw: Draw, kind: str) -> Response:
     return Response(draw.prompt.id, draw.index, tokens, logprobs, "length" if kind == "C" else "stop", 3)
 
 
-class StandInEngine:
+class StandInEngine(Alone):
     """`order`: started (each step ends the oldest draw), together (all that run end in one step), a seed (some, at random), or how
     many of the oldest each step ends."""
 

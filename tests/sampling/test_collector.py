@@ -8,6 +8,7 @@ import time
 import pytest
 
 from ada.contracts import Schedule
+from ada.engine.alone import Alone
 from ada.ranks import Ranks
 from ada.rewards.service import Verdict
 from ada.sampling.collector import Collector, Stopped
@@ -248,7 +249,7 @@ def test_a_stop_ends_collecting_and_leaves_the_engine_idle():
 def test_own_time_of_a_response(schedule, record_property):
     """10,000 prompts open at once. The bound is that of a busy machine: alone it takes about a third of it."""
 
-    class Fast:
+    class Fast(Alone):
         weight_version = 0
 
         def __init__(self):

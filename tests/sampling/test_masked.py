@@ -81,12 +81,13 @@ def test_a_stop_rule_waits_for_verdicts_and_ends_at_its_cap(text, drawn):
 
 
 def test_the_collector_hands_on_what_the_service_says_and_asks_about_cut_off_ones_where_wanted():
+    from ada.engine.alone import Alone
     from ada.ranks import Ranks
     from ada.sampling.schedules.uniform import Uniform
     from ada.types import Response
     from tests.sampling.pools import prompt
 
-    class Engine:
+    class Engine(Alone):
         weight_version = 0
 
         def __init__(self):

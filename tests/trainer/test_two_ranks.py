@@ -161,3 +161,19 @@ def test_bfloat16_on_two_ranks_is_near_float32(seen, plain):
     stats, weights = seen["bfloat16"]["stats"], seen["bfloat16"]["weights"]
     assert stats["grad_norm"] == pytest.approx(plain[0][0]["norm"], rel=0.1)
     assert all(w.dtype == torch.bfloat16 and w.isfinite().all() for w in weights.values())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_a_rank_holds_its_part_of_the_model_from_the_first_moment(seen, dtype):
+    loaded = seen["loaded"][dtype]
+    assert loaded["held"].keys() == loaded["sizes"].keys()
+    for name, size in loaded["sizes"].items():
+        assert loaded["held"][name] == (0, -(-size // 2)), name  # the weight itself is empty, its part is half of it
+    assert all(loaded["equal"]) and all(loaded["buffers"]) and loaded["buffers"]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_training_is_to_the_bit_that_of_a_model_every_rank_has_loaded_whole(seen, dtype):
+    parted, whole = seen["loaded"][dtype]["stats"]
+    assert parted == whole and parted["grad_norm"] > 0
+    assert all(seen["loaded"][dtype]["trained"])

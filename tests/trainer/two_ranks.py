@@ -5,16 +5,20 @@ from __future__ import annotations
 import dataclasses
 import sys
 from pathlib import Path
+from unittest import mock
 
+import deepspeed
 import torch
 
 from ada.trainer.actor import Actor
 from ada.trainer.batching import pack
 from ada.trainer.config import TrainerConfig
 from ada.trainer.corrections.tis import TIS
+from ada.trainer.deepspeed_config import deepspeed_config
 from ada.trainer.distributed import start_distributed
 from ada.trainer.kl.k3 import K3
 from ada.trainer.losses.clipped import Clipped
+from ada.trainer.policy import load_policy
 from ada.types import Batch
 from tests.trainer.plain import sequences
 from tests.trainer.small_memory import too_small_for
@@ -60,6 +64,27 @@ def one_stage(folder: Path, scratch: Path, stage: int, rank: int) -> dict:
     return seen
 
 
+def loaded(folder: Path, rank: int) -> dict:
+    """A model as ZeRO-3 has it right after loading, and what an update makes of it and of one that every rank has loaded whole."""
+    seen: dict = {}
+    for dtype in (torch.float32, torch.bfloat16):
+        keys = {"learning_rate": 1e-3, "micro_batch_tokens": 70, "row_tokens": 24, "kl": K3(coefficient=0.05)}
+        policy = load_policy(folder, dtype, False, deepspeed_config(TrainerConfig(**keys), dtype))
+        plain = load_policy(folder, dtype, False)
+        held = {name: (p.numel(), p.ds_tensor.numel()) for name, p in policy.named_parameters()}
+        buffers = [torch.equal(a, b) and a.dtype == b.dtype for a, b in zip(policy.buffers(), plain.buffers(), strict=True)]
+        with deepspeed.zero.GatheredParameters(list(policy.parameters())):
+            equal = [torch.equal(a, b) for a, b in zip(policy.parameters(), plain.parameters(), strict=True)]
+        parted = Actor.start(folder, TrainerConfig(**keys), dtype, 0.8)
+        with mock.patch("ada.trainer.actor.load_policy", lambda *args: load_policy(*args[:3])):
+            whole = Actor.start(folder, TrainerConfig(**keys), dtype, 0.8)
+        stats = [dataclasses.asdict(actor.update(pack(sequences(), rank, 2, 70, 24), None, Clipped())) for actor in (parted, whole)]
+        trained = [torch.equal(a, b) for a, b in zip(weights(parted).values(), weights(whole).values(), strict=True)]
+        sizes = {name: p.numel() for name, p in plain.named_parameters()}
+        seen[dtype] = {"held": held, "sizes": sizes, "equal": equal, "buffers": buffers, "stats": stats, "trained": trained}
+    return seen
+
+
 def still(folder: Path, stage: int, batches: list[Batch]) -> dict:
     """Without regularisers and with a learning rate of 0: clean batches, then rubbish wherever no response token is, then no advantage."""
     keys = {"learning_rate": 0.0, "epsilon": 1e-3, "micro_batch_tokens": 70, "row_tokens": 24, "zero_stage": stage}
@@ -91,6 +116,7 @@ def main(folder: Path, scratch: Path) -> None:
     rank, world = start_distributed()
     assert world == 2
     seen = {stage: one_stage(folder, scratch, stage, rank) for stage in (0, 1, 2, 3)}
+    seen["loaded"] = loaded(folder, rank)
     half = start(folder, 3, torch.bfloat16)
     stats = half.update(pack(sequences(), rank, 2, 70, 24), None, Clipped())
     seen["bfloat16"] = {"stats": dataclasses.asdict(stats), "weights": weights(half)}

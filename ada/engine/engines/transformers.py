@@ -35,6 +35,10 @@ class Transformers:
     name: Literal["transformers"] = "transformers"
     max_concurrent: Annotated[int, Field(gt=0, description="draws decoded together; more wait their turn")] = 128
 
+    @property
+    def ranks(self) -> int:
+        return 1
+
     def memory(self, size: ModelSize, longest: int, device_bytes: int, gpu: bool) -> dict[str, int]:
         """Its own copy of the weights; keys, values and next logits of every slot at full length."""
         slots = -(-self.max_concurrent // ROWS) * ROWS

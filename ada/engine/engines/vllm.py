@@ -1,4 +1,4 @@
-"""The vLLM engine, in the trainer's own process: one per rank, beside that rank's shard of the actor."""
+"""The vLLM engine, in the trainer's own process: one per rank, or a share of one, beside that rank's shard of the actor."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from ada.engine.errors import EngineError
 from ada.engine.folder import ModelFolder, read_folder, require_room
 from ada.engine.generation import Generation
 from ada.engine.isolation import compiling, own_process_state, own_random_state
+from ada.engine.lockstep import Lockstep
 from ada.types import Draw
 
 if TYPE_CHECKING:
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 class VLLM:
     name: Literal["vllm"] = "vllm"
     max_concurrent: Annotated[int, Field(gt=0, description="draws decoded together; more wait their turn")] = 256
+    tensor_parallel: Annotated[
+        int, Field(ge=1, description="ranks that hold one engine together, each a share of every weight; divides the number of ranks")
+    ] = 1
     gpu_memory_utilization: Annotated[float, Field(gt=0, lt=1, description="share of a GPU's memory for weights and KV cache")] = 0.4
     cpu_kv_cache_gib: Annotated[float, Field(gt=0, description="GiB of KV cache where there is no GPU")] = 1.0
     enforce_eager: Annotated[bool | None, Field(description="true: compile nothing; null: so on a CPU only")] = None
@@ -41,16 +45,25 @@ class VLLM:
         Field(description="GPU: what leaves it during the update; 1: weights to host memory, cache; 2: both for good, as a sync follows"),
     ] = 0
 
-    def memory(self, size: ModelSize, longest: int, device_bytes: int, gpu: bool) -> dict[str, int]:
-        """On a GPU vLLM takes its whole share, KV cache included; on a CPU its own copy of the weights and the cache it is given."""
-        if gpu:
-            return {"engine": int(self.gpu_memory_utilization * device_bytes)}
-        return {"engine": size.parameters * size.parameter_bytes, "KV cache": int(self.cpu_kv_cache_gib * 2**30)}
+    @property
+    def ranks(self) -> int:
+        return self.tensor_parallel
 
-    def start(self, model_folder: str, generation: Generation, dtype: str, seed: int, evaluation: Generation | None = None) -> VLLMEngine:
+    def memory(self, size: ModelSize, longest: int, device_bytes: int, gpu: bool) -> dict[str, int]:
+        """A copy of the weights, or this rank's part of it, and the cache: what it is given on a CPU, what vLLM's share has left on a GPU;
+        at least what the longest sequence takes."""
+        weights = size.parameters * size.parameter_bytes // self.tensor_parallel
+        least = longest * size.kv_numbers * size.parameter_bytes // self.tensor_parallel
+        given = int(self.gpu_memory_utilization * device_bytes) - weights if gpu else int(self.cpu_kv_cache_gib * 2**30)
+        return {"engine": weights, "KV cache": max(least, given)}
+
+    def start(
+        self, model_folder: str, generation: Generation, dtype: str, seed: int, evaluation: Generation | None = None
+    ) -> VLLMEngine | Lockstep:
         """Needs torch.distributed to be initialised, and all ranks to call it together."""
         folder = read_folder(model_folder)
-        return VLLMEngine(folder, generation, require_room(folder, generation, evaluation), self, dtype, seed)
+        engine = VLLMEngine(folder, generation, require_room(folder, generation, evaluation), self, dtype, seed)
+        return engine if self.tensor_parallel == 1 else Lockstep(engine, self.tensor_parallel)
 
 
 class VLLMEngine(GuardedEngine):
@@ -72,7 +85,8 @@ class VLLMEngine(GuardedEngine):
         with own_process_state(), compiling(not self._eager), mock.patch.dict(os.environ, _launcher_environment()):
             os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
             os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
-            self._vllm = self._build(settings, dtype, seed)
+            with mock.patch("vllm.v1.executor.uniproc_executor.ExecutorWithExternalLauncher._distributed_args", _place):
+                self._vllm = self._build(settings, dtype, seed)
         self._requests: dict[Key, str] = {}  # vLLM's id of each running draw
         self._keys: dict[str, Key] = {}
         self._submissions = 0
@@ -96,6 +110,7 @@ class VLLMEngine(GuardedEngine):
                 enforce_eager=self._eager,
                 enable_prefix_caching=True,
                 enable_sleep_mode=self._sleep_level > 0,
+                tensor_parallel_size=settings.tensor_parallel,
                 distributed_executor_backend="external_launcher",  # the rank's own device; "uni" would put every rank on cuda:0
                 skip_tokenizer_init=True,  # ids in, ids out
                 generation_config="vllm",  # the folder's sampling defaults stay out
@@ -150,10 +165,11 @@ class VLLMEngine(GuardedEngine):
         return Ended(draw, token_ids, logprobs_of(token_ids, completion.logprobs), completion.finish_reason)
 
     def _end(self, keys: set[Key]) -> int:
-        requests = [self._requests.pop(key) for key in keys if key in self._requests]
+        requests = [self._requests.pop(key) for key in sorted(keys) if key in self._requests]
         written = sum(map(self._written, requests))
         with own_random_state(), compiling(not self._eager):
-            self._vllm.abort_request(requests)
+            for request in requests:  # one by one: of several, vLLM frees the cache in the order of a set, unlike on ranks that share it
+                self._vllm.abort_request([request])
         for request in requests:
             del self._keys[request]
         return written
@@ -229,6 +245,11 @@ def _launcher_environment() -> dict[str, str]:
     """The variables vLLM reads its place from, where no launcher has set them."""
     rank = str(torch.distributed.get_rank())
     return {name: rank for name in ("RANK", "LOCAL_RANK") if name not in os.environ}
+
+
+def _place(executor: Any) -> tuple[str, int, int]:
+    """vLLM's own answer, but for the name: on a CPU it names the memory that an engine's ranks share, and `env://` is every job's."""
+    return f"tcp://{os.environ.get('MASTER_ADDR')}:{os.environ.get('MASTER_PORT')}", int(os.environ["RANK"]), int(os.environ["LOCAL_RANK"])
 
 
 def _reload(worker: Any, weights: Iterator[tuple[str, torch.Tensor]]) -> None:
