@@ -23,7 +23,8 @@ from ada.rewards.functions import UnreadableGold
 from ada.rewards.sandbox import run as sandbox
 from ada.rewards.sandbox.run import Limits, Outcome
 
-_BLOCK = re.compile(r"^[ ]{0,3}```[ ]*(?:python3?|py)?[ ]*\n(.*?)^[ ]{0,3}```[ ]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE)
+_FENCE = re.compile(r"[ ]{0,3}```[ ]*([\w+#-]*)[ ]*")
+_LANGUAGES = ("", "python", "python3", "py")
 _TOLERANCE = 1e-9  # relative and absolute, of numbers that are not whole
 
 
@@ -95,11 +96,18 @@ def gold_response(answer: str) -> str | None:
 
 
 def program_of(response: str) -> str | None:
-    """The last closed block of Python, or of no language; None where there is none, or where a later one was cut off."""
-    blocks = list(_BLOCK.finditer(response.replace("\r\n", "\n")))
-    if not blocks or "```" in response.replace("\r\n", "\n")[blocks[-1].end() :]:
-        return None
-    return blocks[-1][1]
+    """The last closed block of Python, or of no language; None where there is none, or where a later one was cut off. Takes linear time."""
+    program, begun, language = None, None, ""
+    lines = response.replace("\r\n", "\n").split("\n")
+    for number, line in enumerate(lines):
+        fence = _FENCE.fullmatch(line)
+        if fence and begun is None:
+            begun, language = number + 1, fence[1].lower()
+        elif fence and not fence[1]:
+            if language in _LANGUAGES:
+                program = "".join(line + "\n" for line in lines[begun:number])
+            begun = None
+    return program if begun is None else None
 
 
 @lru_cache(maxsize=256)
@@ -150,7 +158,10 @@ def same(expected: Any, found: Any) -> bool:
         return expected is found
     if isinstance(expected, (int, float)) and isinstance(found, (int, float)):
         whole = isinstance(expected, int) and isinstance(found, int)
-        return expected == found or (not whole and math.isclose(expected, found, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE))
+        try:
+            return expected == found or (not whole and math.isclose(expected, found, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE))
+        except OverflowError:  # a whole number beyond all floats, beside a float
+            return False
     if isinstance(expected, list) and isinstance(found, list):
         return len(expected) == len(found) and all(map(same, expected, found))
     if isinstance(expected, dict) and isinstance(found, dict):

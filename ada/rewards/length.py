@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 
-def overlong(response: str, answer: str, *, tokens: int, cut_off: bool, limit: int, buffer: int) -> float:
-    """DAPO's soft over-long punishment (arXiv 2503.14476, eq. 13): 0 up to limit - buffer tokens, then falling to -1 at `limit`.
+def soft_punishment(tokens: int, limit: int, buffer: int) -> float:
+    """DAPO's soft over-long punishment (arXiv 2503.14476, eq. 13): 0 up to limit - buffer tokens, then a line down to -1 at `limit`."""
+    return -min(max(tokens - (limit - buffer), 0) / buffer, 1.0)
 
-    A response that was cut off gets -1. `limit` is generation.max_response_tokens or less; the paper has 20480 and a buffer of 4096.
-    """
-    if cut_off or tokens > limit:
-        return -1.0
-    return min(0.0, (limit - buffer - tokens) / buffer)
+
+def overlong(response: str, answer: str, *, tokens: int, cut_off: bool, limit: int, buffer: int) -> float:
+    """`soft_punishment`; -1 for a response that was cut off. `limit`: generation.max_response_tokens or less (the paper: 20480, 4096)."""
+    return -1.0 if cut_off else soft_punishment(tokens, limit, buffer)
 
 
 def within(response: str, answer: str, *, tokens: int, least: int = 0, most: int) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ada.rewards.answers import choice
+from ada.rewards.answers import choice, library
 from ada.rewards.answers.comparison import same
 from ada.rewards.answers.extraction import final_answer, marked_value, unboxed
 from ada.rewards.answers.limits import ANSWER_CHARACTERS
@@ -63,8 +63,10 @@ def _agree(gold: str, answer: str) -> bool:
     letters = choice.letters(gold)
     if letters and letters == choice.chosen(answer):
         return True
-    golds = read(gold, lenient=False)
-    return any(same(ours, theirs) for variant in _variants(answer) for theirs in read(variant, lenient=True) for ours in golds)
+    golds, answers = read(gold, lenient=False), [read(variant, lenient=True) for variant in _variants(answer)]
+    if any(same(ours, theirs) for readings in answers for theirs in readings for ours in golds):
+        return True
+    return not (golds and answers[0]) and library.agree(gold, answer)
 
 
 def _variants(answer: str) -> list[str]:

@@ -6,10 +6,10 @@ LaTeX grammar alone; its plain-expression reader evaluates Python, and is guarde
 
 from __future__ import annotations
 
-from math_verify import LatexExtractionConfig, parse, verify
+from math_verify import verify
 
 from ada.rewards.answers.extraction import final_answer, unboxed
-from ada.rewards.evaluation_guard import formulas_only
+from ada.rewards.answers.library import parsed
 from ada.rewards.functions import UnreadableGold
 
 
@@ -18,12 +18,7 @@ def score(response: str, answer: str) -> float:
     given = final_answer(response)
     if given is None:
         return 0.0
-    gold = _read(unboxed(answer.rpartition("####")[2]))
+    gold = parsed(unboxed(answer.rpartition("####")[2]))
     if not gold:
         raise UnreadableGold(f"math-verify reads nothing in the gold answer {answer!r:.100}")
-    return float(verify(gold, _read(given), timeout_seconds=None))  # the gold answer goes first: it says what form is asked for
-
-
-def _read(answer: str) -> list[object]:
-    with formulas_only():
-        return list(parse(f"\\boxed{{{answer}}}", extraction_config=[LatexExtractionConfig(boxed_match_priority=0)], parsing_timeout=None))
+    return float(verify(gold, parsed(given), timeout_seconds=None))  # the gold answer goes first: it says what form is asked for

@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ada.config import config
+from ada.rewards.length import soft_punishment
 from ada.types import Attempt, Pool
 
 
@@ -22,8 +23,8 @@ class SoftPenalty:
     weight: Annotated[float, Field(gt=0, description="reward taken from a response of full length")] = 1.0
 
     def penalty(self, length: int, most: int) -> float:
-        """0 up to `most - buffer_tokens` tokens, then falling linearly to -weight at `most`, the response budget (L_max)."""
-        return -self.weight * min(max(length - (most - self.buffer_tokens), 0) / self.buffer_tokens, 1.0)
+        """0 or less. `most`: the response budget (L_max)."""
+        return self.weight * soft_punishment(length, most, self.buffer_tokens)
 
     def shape(self, pool: Pool, most: int) -> Pool:
         """The pool with shaped rewards; attempts without a verdict keep their 0, which enters no statistic."""

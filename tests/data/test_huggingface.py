@@ -51,6 +51,26 @@ def test_without_network_the_error_says_what_to_do(monkeypatch):
     assert "hf download --repo-type dataset RLHFlow/reinforce_ada_hard_prompt --local-dir FOLDER" in str(told.value)
 
 
+def test_a_hub_that_cannot_be_reached_is_told_at_once_and_the_cache_still_serves(monkeypatch):
+    """Nobody listens at port 1. The library alone would ask again and again."""
+    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:1")
+    monkeypatch.setattr("ada.data.sources.huggingface.getproxies", dict)
+    asked = []
+
+    def load_dataset(*arguments, **keys):
+        asked.append((datasets.config.HF_HUB_OFFLINE, huggingface_hub.constants.HF_HUB_OFFLINE))
+        return load(*arguments, **keys)
+
+    load = datasets.load_dataset
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
+    with pytest.raises(MissingData, match=r"did not give it \(http://127\.0\.0\.1:1 cannot be reached\)\. Run once with a network"):
+        list(HuggingFace(path="RLHFlow/reinforce_ada_hard_prompt", answer="gt").rows())
+    assert asked == [(True, True)]  # from the cache alone
+    assert not huggingface_hub.constants.HF_HUB_OFFLINE
+    monkeypatch.setattr(datasets, "load_dataset", lambda *_, **__: datasets.Dataset.from_dict(ROWS))
+    assert len(list(HuggingFace(path="RLHFlow/reinforce_ada_hard_prompt", answer="gt").rows())) == 2
+
+
 @pytest.mark.parametrize("recipe", ["qwen15b_seq_balance", "qwen15b_hard_seq_balance"])
 def test_the_paper_s_recipes_name_the_released_sets(recipe):
     _, read = read_recipe(recipe)

@@ -132,14 +132,39 @@ def test_pass_rates_of_the_data_are_the_belief_to_start_from(recipe, tmp_path):
     assert beliefs.believe([easy]) == [PassRate(6 / 14, 12.0)]
 
 
+WRONG = {  # a file's second line, and how it is told
+    "malformed": (b'{"problem": "2", "answer" "2"}', "train.jsonl, line 2, column 27: not valid JSON"),
+    "wrong encoding": (b'{"problem": "\xff", "answer": "2"}', "train.jsonl, line 2, column 14: byte 0xff is not UTF-8"),
+    "missing column": (b'{"problem": "2"}', "train.jsonl, line 2: no column 'answer'"),
+    "empty answer": (b'{"problem": "2", "answer": ""}', "train.jsonl, line 2, column 'answer': the value is empty"),
+    "not a number": (b'{"problem": "2", "answer": NaN}', "train.jsonl, line 2, column 'answer': found nan"),
+    "10 MB": (b'{"problem": "%s", "answer": "2"}' % (b"x" * 10_000_000), "line 2, column 'problem': the value has 10,000,000 characters"),
+    "missing file": (None, "train.jsonl: no such file"),
+}
+
+
 @pytest.mark.slow
-def test_a_bad_row_leaves_nothing_behind(tmp_path, monkeypatch):
+def test_wrong_data_is_told_in_a_line_and_leaves_nothing_behind_X02(tmp_path, monkeypatch, capsys):
+    from ada.cli.prepare import prepare
     from ada.cli.train import train
 
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "train.jsonl").write_text('{"problem": "1", "answer": "1"}\n{"problem": "2", "answer": NaN}\n')
-    assert train("micro_seq_balance", ["data.train.name=jsonl", "data.train.path=train.jsonl", "engine=transformers"]) == 2
-    assert [path.name for path in tmp_path.iterdir()] == ["train.jsonl"]
+    monkeypatch.setattr("ada.shutdown.StopRequest.install", lambda self: self)
+    keys = ["data.train.name=jsonl", "data.train.path=train.jsonl", "engine=transformers"]
+    commands = {
+        "train": lambda: train("micro_seq_balance", keys),
+        "prepare": lambda: prepare("micro_seq_balance", keys, output="prepared", keep="0 < p < 1", draws=2),
+    }
+    for kind, (line, told) in WRONG.items():
+        file = tmp_path / "train.jsonl"
+        file.unlink(missing_ok=True)
+        if line is not None:
+            file.write_bytes(b'{"problem": "1", "answer": "1"}\n' + line + b"\n")
+        for command, run in commands.items():
+            assert run() == 2, (kind, command)
+            said = capsys.readouterr().err
+            assert told in said and "Traceback" not in said, (kind, command, said)
+            assert [path.name for path in tmp_path.iterdir()] == (["train.jsonl"] if line is not None else []), (kind, command)
 
 
 def test_ids_follow_the_template_and_the_tokenizer_at_once_X01(tmp_path):

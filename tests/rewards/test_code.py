@@ -73,6 +73,8 @@ for fd in range(3, 64):
     try: os.write(fd, b'3\\n42')
     except OSError: pass
 def add(a, b): return 0""",
+    "returns what no float can hold": "def add(a, b): return 10 ** 400",
+    "returns what cannot be read": "import json\njson.dumps = lambda value: '[' * 100_000\ndef add(a, b): return 0",
     "fork bomb": "import os\nwhile True:\n    try: os.fork()\n    except OSError: break",
 }
 
@@ -143,11 +145,20 @@ def test_calls_of_methods_in_the_form_of_public_sets() -> None:
         ("```python\na", None),
         ("print(1)", None),
         ("```cpp\nint x;\n```", None),
+        ("```cpp\nint x;\n```\n```python\na\n```\nIt prints\n```text\n3\n```", "a\n"),
+        ("```python\na\n```\n```text\n3", None),  # cut off
         ("```python\r\na\r\n```", "a\n"),
     ],
 )
 def test_the_last_closed_block_is_the_program(response: str, program: str | None) -> None:
     assert program_of(response) == program
+
+
+def test_fences_without_end_take_no_time() -> None:
+    """Else a response could run into the time limit, and have no verdict instead of a wrong one."""
+    before = time.thread_time()
+    assert program_of("```python\n" * 100_000) is None and program_of("```\nx\n```x\n" * 50_000) is None
+    assert time.thread_time() - before < 2.0
 
 
 @pytest.mark.parametrize(
@@ -168,6 +179,8 @@ def test_a_gold_answer_without_tests_is_no_verdict(gold: str) -> None:
         (10**20, 10**20 + 1, False),
         ([1, [2]], [1, [2]], True),
         ([1], [1, 2], False),
+        (10**400, 1.5, False),  # no float is as large
+        (1.5, 10**400, False),
     ]
     + [({"a": 1}, {"a": 1.0}, True), ({"a": 1}, {}, False), ("1", 1, False), (None, 0, False), (None, None, True), ("a", "a", True)],
 )

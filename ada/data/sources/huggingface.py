@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from pydantic import Field
 
@@ -12,6 +16,8 @@ from ada.data.sources import DataError, MissingData
 
 if TYPE_CHECKING:
     from datasets import Dataset
+
+_SECONDS = 5.0  # for a connection to the hub
 
 
 @config
@@ -42,9 +48,9 @@ class HuggingFace(Columns):
         try:
             if (folder / "dataset_dict.json").is_file() or (folder / "state.json").is_file():
                 return self._saved(folder)
-            return datasets.load_dataset(
-                str(folder) if folder.is_dir() else self.path, self.subset, split=self.split, revision=self.revision
-            )
+            path = str(folder) if folder.is_dir() else self.path
+            with nullcontext() if folder.is_dir() or hub_answers() else _offline():
+                return datasets.load_dataset(path, self.subset, split=self.split, revision=self.revision)
         except DataError:
             raise
         except (DatasetNotFoundError, ConnectionError, FileNotFoundError) as error:
@@ -71,9 +77,41 @@ class HuggingFace(Columns):
         return saved[self.split]
 
     def _missing(self, error: Exception) -> str:
+        from huggingface_hub import constants
+
+        if not (constants.HF_HUB_OFFLINE or hub_answers()):
+            error = ConnectionError(f"{constants.ENDPOINT} cannot be reached")
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         return (
             f"{self.path}: no such folder here, and the Hugging Face hub did not give it ({reason}). "
             "Run once with a network, and it is read from the cache from then on (a private or gated one needs `hf auth login`). Or fetch "
             f"it elsewhere, `hf download --repo-type dataset {self.path} --local-dir FOLDER`, and set this source's key `path` to FOLDER."
         )
+
+
+def hub_answers() -> bool:
+    """Whether the hub takes a connection. The library itself waits and tries again, for minutes where a firewall is silent."""
+    from huggingface_hub import constants
+
+    if constants.HF_HUB_OFFLINE or getproxies().keys() & {"http", "https", "all"}:  # a proxy knows more than we do
+        return not constants.HF_HUB_OFFLINE
+    address = urlsplit(constants.ENDPOINT)
+    try:
+        socket.create_connection((address.hostname or "", address.port or (443 if address.scheme == "https" else 80)), _SECONDS).close()
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def _offline() -> Iterator[None]:
+    """What was read before comes from the cache, and nothing is asked for."""
+    import datasets
+    from huggingface_hub import constants
+
+    before = datasets.config.HF_HUB_OFFLINE, constants.HF_HUB_OFFLINE
+    datasets.config.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        datasets.config.HF_HUB_OFFLINE, constants.HF_HUB_OFFLINE = before

@@ -16,6 +16,7 @@ from ada.rewards.answers.meaning import (
     Answer,
     Clock,
     Collection,
+    Congruence,
     Equation,
     Inequality,
     Matrix,
@@ -33,6 +34,8 @@ ROUNDED_GOLD = 3  # significant digits from which a gold decimal may be the roun
 
 T = TypeVar("T")
 
+_SHARES = [Fraction(1, 10**9), *(Fraction(n, 11) for n in (1, 3, 5, 8, 10)), 1 - Fraction(1, 10**9)]  # of the way between two ends
+_ENDS = 8  # of a set of reals that an inequality is compared with
 _PERCENT = ("number", Fraction(1, 100))
 
 
@@ -49,7 +52,8 @@ def _same(gold: Answer, response: Answer) -> bool:
         case Named(), Named() if _same_name(gold.name, response.name) and same(gold.value, response.value):
             return True
         case Named(value=Value() as ours), Named(value=Value() as theirs) if swap := _other_argument(gold.name, response.name):
-            return swap[0] not in symbols(theirs.tree) and _same(ours, replace(theirs, tree=_renamed(theirs.tree, swap[1], swap[0])))
+            renamed = _renamed(theirs.tree, ("symbol", swap[1]), swap[0])
+            return swap[0] not in symbols(theirs.tree) and _same(ours, replace(theirs, tree=renamed))
         case Named(value=Value(tree)), Named() | Equation() if not symbols(tree):
             return False  # for x = 5, 2x = 10 is the equation that was to be solved
         case Named(sides=ours) | Equation(sides=ours), Named(sides=theirs) | Equation(sides=theirs):
@@ -67,7 +71,13 @@ def _same(gold: Answer, response: Answer) -> bool:
         case Value(), Collection("list" | "set", items):
             return bool(items) and all(_same(gold, item) for item in items)  # {5}; 5, 5
         case Inequality(), Inequality():
-            return gold.strict == response.strict and _proportional(gold.difference, response.difference, positive=True)
+            return _all_same(gold.conditions, response.conditions, _same_condition)
+        case (Inequality(), Solutions() | Collection()) | (Solutions() | Collection(), Inequality()):
+            return _same_solutions(gold, response)
+        case Congruence(), Congruence():
+            return (gold.residue, gold.modulus) == (response.residue, response.modulus) and _one_name(gold.unknown, response.unknown)
+        case Clock(exact=False, terms=(first, second)), Value(tree) if second:  # 7:12 may be a ratio
+            return same_formula(("number", Fraction(first, second)), tree)
         case Clock(), Clock():
             day = 1440 if gold.exact and response.exact else 720
             return (gold.minutes - response.minutes) % day == 0
@@ -83,6 +93,10 @@ def _same(gold: Answer, response: Answer) -> bool:
             return _all_same(rows, [_entries(item) for item in items], lambda a, b: _all_same(a, b, same))
         case (Matrix(), Collection("tuple")) | (Collection("tuple"), Matrix()):
             return _all_same(_entries(gold), _entries(response), same)
+        case (Value(tree), Matrix() | Collection("tuple") as vector) | (Matrix() | Collection("tuple") as vector, Value(tree)):
+            return _same_vector(tree, _entries(vector))
+        case Collection("list" | "set"), Collection("named", items, names=names) if _numbered(names):
+            return _same_collection(gold, Collection("list", items))
         case (Solutions(), _) | (_, Solutions()):
             return _same_reals(gold, response)
         case Collection(), Collection():
@@ -100,10 +114,33 @@ def _other_argument(gold: str, response: str) -> tuple[str, str] | None:
     return (ours[2], theirs[2]) if ours and theirs and ours[1] == theirs[1] and ours[2] != theirs[2] else None
 
 
-def _renamed(node: Node, old: str, new: str) -> Node:
-    if node[0] == "symbol":
-        return ("symbol", new) if node[1] == old else node
+def _renamed(node: Node, old: Node, new: str) -> Node:
+    """The formula with the symbol `new` for the symbol or constant `old`."""
+    if node == old:
+        return ("symbol", new)
     return tuple(_renamed(part, old, new) if isinstance(part, tuple) else part for part in node)
+
+
+def _same_vector(tree: Node, entries: Sequence[Answer]) -> bool:
+    """Whether a formula such as 2i - j + k has these two or three components."""
+    written = _renamed(tree, ("constant", "i"), "i")
+    if not 2 <= len(entries) <= 3 or not symbols(written) & set("ijk"):
+        return False
+    terms = [("multiply", entry.tree, ("symbol", unit)) for entry, unit in zip(entries, "ijk", strict=False) if isinstance(entry, Value)]
+    return len(terms) == len(entries) and same_formula(("add", *terms), written)
+
+
+def _numbered(names: Sequence[str]) -> bool:
+    """x_1, x_2, ...: the roots of an equation, in no order."""
+    return [name.replace("{", "").replace("}", "") for name in names] == [f"{names[0][0]}_{n}" for n in range(1, len(names) + 1)]
+
+
+def _one_name(gold: str, response: str) -> bool:
+    return not gold or not response or gold == response
+
+
+def _same_condition(gold: tuple[Node, bool], response: tuple[Node, bool]) -> bool:
+    return gold[1] == response[1] and _proportional(gold[0], response[0], positive=True)
 
 
 def _same_ratio(gold: Sequence[Node], response: Sequence[Node]) -> bool:
@@ -115,6 +152,37 @@ def _same_reals(gold: Answer, response: Answer) -> bool:
         return False
     ours, theirs = reals_of(gold), reals_of(response)
     return ours is not None and theirs is not None and ours.same(theirs)
+
+
+def _same_solutions(gold: Answer, response: Answer) -> bool:
+    """Whether an inequality in one unknown, such as |x| < 3, holds on a set of reals and nowhere else, as far as it is sampled."""
+    inequality, other = (gold, response) if isinstance(gold, Inequality) else (response, gold)
+    assert isinstance(inequality, Inequality)
+    names, reals = set().union(*(symbols(difference) for difference, _ in inequality.conditions)), reals_of(other)
+    if (
+        reals is None
+        or len(reals.ends) > _ENDS
+        or len(names) != 1
+        or (isinstance(other, Solutions) and other.unknown not in (None, *names))
+    ):
+        return False
+    return all(_holds(inequality, names, x) == reals.contains(x) for x in _probes(reals.ends))
+
+
+def _holds(inequality: Inequality, names: Iterable[str], x: Number) -> bool:
+    values = {name: x for name in names}
+    try:
+        found = [(evaluate(difference, values, real=True), strict) for difference, strict in inequality.conditions]
+    except Undefined:
+        return False
+    return all(value > 0 or (value == 0 and not strict) for value, strict in found)
+
+
+def _probes(ends: Sequence[Number]) -> Iterator[Number]:
+    """The ends, points close to them on both sides, between them and far outside."""
+    for low, high in zip([rounded(Fraction(-1000)), *ends], [*ends, rounded(Fraction(1000))], strict=True):
+        yield from (low + (high - low) * rounded(share) for share in _SHARES if low < high)
+    yield from ends
 
 
 def _same_collection(gold: Collection, response: Collection) -> bool:

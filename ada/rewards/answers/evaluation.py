@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -36,7 +36,7 @@ def context() -> MPContext:
     return _local.context
 
 
-def evaluate(node: Node, values: Mapping[str, Fraction], real: bool) -> Number:
+def evaluate(node: Node, values: Mapping[str, Number], real: bool) -> Number:
     """`real`: what is not a real number is undefined. Infinity is +inf or -inf. Raises Undefined, and Unreadable beyond the bounds."""
     operator, *operands = node
     match operator:
@@ -188,6 +188,26 @@ def _binomial(n: Number, k: Number) -> Number:
     return Fraction(math.comb(int(n), int(k))) if exact else mp.binomial(rounded(n), rounded(k))
 
 
+def _integers(numbers: Sequence[Number]) -> list[int]:
+    if not all(isinstance(x, Fraction) and x.denominator == 1 for x in numbers):
+        raise Undefined("a divisor of what is no integer")
+    return [int(x) for x in numbers]
+
+
+def _remainder(a: Number, b: Number) -> Number:
+    dividend, divisor = _integers((a, b))
+    return Fraction(dividend % divisor)
+
+
+def _extreme(choose: Callable[[Sequence[Number]], Number]) -> Callable[..., Number]:
+    def apply(*numbers: Number) -> Number:
+        if any(isinstance(x, context().mpc) for x in numbers):
+            raise Undefined("an order of complex numbers")
+        return choose(numbers if all(isinstance(x, Fraction) for x in numbers) else [rounded(x) for x in numbers])
+
+    return apply
+
+
 def _logarithm(x: Number) -> Number:
     if x == 0:
         raise Undefined("the logarithm of zero")
@@ -244,6 +264,11 @@ _OPERATIONS: dict[str, Callable[..., Number]] = {
     "root": _root,
     "factorial": _factorial,
     "binomial": _binomial,
+    "remainder": _remainder,
+    "gcd": lambda *numbers: Fraction(math.gcd(*_integers(numbers))),
+    "lcm": lambda *numbers: Fraction(math.lcm(*_integers(numbers))),
+    "max": _extreme(max),
+    "min": _extreme(min),
     "absolute": _absolute,
     "abs": _absolute,
     "floor": _whole("floor"),

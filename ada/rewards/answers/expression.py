@@ -16,8 +16,9 @@ Node = tuple[Any, ...]
 
 FUNCTIONS = set(
     "sin cos tan cot sec csc arcsin arccos arctan arccot asin acos atan sinh cosh tanh "
-    "ln log lg exp sqrt abs floor ceil gcd lcm max min".split()
+    "ln log lg exp sqrt abs floor ceil cis gcd lcm max min".split()
 )
+_OF_SEVERAL = {"gcd", "lcm", "max", "min"}
 _CONSTANTS = {"pi", "infty"}
 _GREEK = set(
     "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho sigma tau upsilon "
@@ -85,6 +86,9 @@ class _Reader:
             elif self.next == "/":
                 self.take()
                 node = ("divide", node, self.signed(self.juxtaposed if self.tight else self.power))
+            elif self.next in ("\\bmod", "\\mod"):
+                self.take()
+                node = ("remainder", node, self.power())
             elif self.starts_factor():
                 node = _times(node, self.power())
             else:
@@ -248,19 +252,61 @@ class _Reader:
             elif self.next == "^" and power is None:
                 self.take()
                 power = self.exponent()
-        if name in ("max", "min", "gcd", "lcm"):
-            raise Unreadable(f"{name} of several values")
+        if name in _OF_SEVERAL and base is None and power is None:
+            return (name, *self.several())
         node: Node = (name, self.group() if self.next in ("(", "[", "{") else self.juxtaposed())
         if base is not None:
             if name != "log":
                 raise Unreadable(f"{name} with an index")
             node = ("divide", ("ln", node[1]), ("ln", base))
+        if name == "cis":
+            node = ("add", ("cos", node[1]), ("multiply", ("constant", "i"), ("sin", node[1])))
         if power == ("negative", ("number", Fraction(1))) and name in ("sin", "cos", "tan"):
             return ("arc" + name, node[1])
         return node if power is None else ("power", node, power)
 
+    def several(self) -> list[Node]:
+        """Values between brackets, with commas between them."""
+        opening = self.take()
+        if opening == "{" and self.next == "\\{":  # \max{\{1, 2\}}
+            found = self.several()
+            self.take("}")
+            return found
+        if opening not in ("(", "[", "{", "\\{"):
+            raise Unreadable("a function of several values without brackets")
+        found = [self.sum()]
+        while self.next == ",":
+            self.take()
+            found.append(self.sum())
+        self.take(_CLOSING[opening])
+        return found
 
-_NEVER_A_FACTOR = {"", "+", "-", "*", "/", ")", "]", "}", "\\}", "\\rfloor", "\\rceil", "^", "_", "!", "°", "%", "'", ",", ";", ":", "="}
+
+_NEVER_A_FACTOR = {
+    "",
+    "\\bmod",
+    "\\mod",
+    "+",
+    "-",
+    "*",
+    "/",
+    ")",
+    "]",
+    "}",
+    "\\}",
+    "\\rfloor",
+    "\\rceil",
+    "^",
+    "_",
+    "!",
+    "°",
+    "%",
+    "'",
+    ",",
+    ";",
+    ":",
+    "=",
+}
 
 
 def _split(text: str) -> list[str]:

@@ -54,10 +54,9 @@ class Equation:
 
 @dataclass(frozen=True, slots=True)
 class Inequality:
-    """`difference` > 0, or >= 0 unless strict."""
+    """What is no bound of a single unknown: |x| < 3, x + y <= 1. Each difference is > 0, or >= 0 unless strict."""
 
-    difference: Node
-    strict: bool
+    conditions: tuple[tuple[Node, bool], ...]  # difference, strict
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +65,15 @@ class Solutions:
 
     reals: Reals
     unknown: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Congruence:
+    """The numbers that leave a residue: x = 3 (mod 7). `unknown` is empty where none is named."""
+
+    unknown: str
+    residue: int
+    modulus: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +86,11 @@ class Numeral:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Minutes since midnight; if not `exact`, since midnight or noon."""
+    """Minutes since midnight; if not `exact`, since midnight or noon: then 7:12 may be a ratio as well, of these `terms`."""
 
     minutes: int
     exact: bool
+    terms: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,4 +103,4 @@ class Words:
     text: str
 
 
-Answer = Value | Collection | Matrix | Named | Equation | Inequality | Solutions | Numeral | Clock | Ratio | Words
+Answer = Value | Collection | Matrix | Named | Equation | Inequality | Solutions | Congruence | Numeral | Clock | Ratio | Words

@@ -7,6 +7,17 @@ _SMALL = (
 ).split()
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 _VALUES = {name: n for n, name in enumerate(_SMALL)} | {name: 10 * n for n, name in enumerate(_TENS, 2)}
+_PARTS = {
+    name: n
+    for n, names in {
+        2: "half halves",
+        3: "third thirds",
+        4: "quarter quarters fourth fourths",
+        5: "fifth fifths",
+        6: "sixth sixths",
+    }.items()
+    for name in names.split()
+}
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6}
 
 
@@ -26,4 +37,6 @@ def with_digits(words: str) -> str | None:
         elif not (name == "and" and current >= 100):
             break
         used += 1
+    if used and (part := _PARTS.get(names[used] if used < len(names) else "")):  # two thirds
+        return " ".join([f"{total + current}/{part}", *names[used + 1 :]])
     return " ".join([str(total + current), *names[used:]]) if used else None

@@ -59,8 +59,10 @@ def quantity(text: str, tight: bool) -> Value:
 
 
 def quantity_in_letters(text: str) -> Iterator[Value]:
-    """5m as five metres, 5 mangos as five mangos: readings in which letters without \\text are no factors."""
+    """5m as five metres, 5 mangos as five mangos: readings in which letters without \\text are no factors; 2\\pi hr, in which they are."""
     bare = _BARE_UNIT.fullmatch(text)
+    if bare and (tree := tree_of(text, False)):
+        yield Value(tree)
     if bare and (_is_unit(bare["unit"], single_letters=True) or (bare["space"] and not _mathematical(bare["unit"]))):
         try:
             yield _with_unit(_formula(bare["value"], False), bare["unit"])

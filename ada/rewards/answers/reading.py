@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache, reduce
-from itertools import product
+from itertools import combinations, product
 
 from ada.rewards.answers.brackets import closes, depth, split
 from ada.rewards.answers.evaluation import Number, evaluate, rounded, symbols
@@ -14,18 +14,16 @@ from ada.rewards.answers.expression import FUNCTIONS, Node, read_expression
 from ada.rewards.answers.limits import ANSWER_CHARACTERS, ITEMS, NESTING, PLUS_MINUS, Unreadable
 from ada.rewards.answers.meaning import (
     Answer,
-    Clock,
     Collection,
     Equation,
     Inequality,
     Matrix,
     Named,
-    Numeral,
-    Ratio,
     Solutions,
     Value,
     Words,
 )
+from ada.rewards.answers.notations import expanded, notation, with_binomials
 from ada.rewards.answers.number_words import with_digits
 from ada.rewards.answers.quantity import quantity, quantity_in_letters, tree_of
 from ada.rewards.answers.reals import Reals, everything, interval, points
@@ -36,14 +34,12 @@ _SEPARATORS = ",;∧∨"
 _FRENCH_INTERVAL = re.compile(r"([\[\]])([^\[\](),∪]+,[^\[\](),∪]+)([\[\]])")
 _SIDES = 20
 _APPROXIMATION = 0.05  # how far, relatively, the two sides of ≈ may be apart
-_BASES = {name: n for n, name in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())} | {"sixteen": 16}
-_NUMERAL = re.compile(r"(-?)\(?([0-9A-Za-z]*\d[0-9A-Za-z]*)\)?_\{?(?:base)?(\d{1,2}|(?:\\text\{)?[a-z]+\}?)\}?")
-_CLOCK = re.compile(r"(\d{1,2}):([0-5]\d)(?:\\text\{)?([ap])?\.?m?\.?\}?", re.IGNORECASE)
 _MATRIX = re.compile(
     r"(?P<factor>[^&]*?)\*?\s*[(\[]?\\begin\{(?:[pbB]?(?:small)?matrix|array)\}(?:\{[lcr| ]*\})?(?P<inside>.*)\\end\{\w+\}[)\]]?"
     r"(?P<turned>\^\{?\s*(?:T|\\top)\s*\}?)?",
     re.DOTALL,
 )
+_INTEGERS = re.compile(r"\(?[a-z]\)?\s*∈\s*(?:\\mathbb\s*\{?\s*Z\s*\}?|Z)|[a-z]\s*\\text\{\s*(?:is )?(?:an )?integer\s*\}")
 _INDEX = r"(?:_(?:\w|\{[^{}]*\}|\\[a-z]+))?'*"
 _LABEL = re.compile(
     "|".join(
@@ -60,8 +56,6 @@ _LABEL = re.compile(
 _FORMULA_SIGN = re.compile(r"[=<>≤≥≠≈∈∪∖+*/^_\\{}|\[\]∞°%±]|(?<![a-z]{2})-|-(?![a-z]{2})")
 _SENTENCE = re.compile(r"[^\d,;∧∨]*[A-Za-z]{2}[\s}]+(?:\\text\{)?[A-Za-z]{2}[^\d,;∧∨]*")
 _WORD = re.compile(r"[A-Za-z]{2}|[^\W\d_A-Za-z]")
-_ALL_REALS = {"all real numbers", "all reals", "real numbers", "all real x", "all real values"}
-_NO_SOLUTION = {"no solution", "no solutions", "no real solution", "no real solutions", "empty set", "the empty set"}
 
 
 @lru_cache(maxsize=8192)
@@ -77,9 +71,10 @@ def read(text: str, lenient: bool) -> tuple[Answer, ...]:
     if spoken and (counted := with_digits(spoken.text)):
         readings += _readable(counted)
     if spoken and _SENTENCE.fullmatch(text):
-        return (*readings, _special(text) or spoken)
+        return (*readings, notation(text) or spoken)
     decadic = re.sub(r"\\log(?![A-Za-z]|\s*_)", r"\\lg", number)
-    for variant, tight in dict.fromkeys([(number, False), (number, True), (text, False), (decadic, False)][: None if lenient else 1]):
+    variants = [(number, False), (number, True), (text, False), (decadic, False), (with_binomials(text), False)]
+    for variant, tight in dict.fromkeys(variants[: None if lenient else 1]):
         readings += _readable(variant, tight)
     if lenient:
         readings += quantity_in_letters(number)
@@ -97,11 +92,13 @@ def _readable(text: str, tight: bool = False) -> list[Answer]:
 
 def _read(text: str, tight: bool) -> Answer:
     parts, joints = split(text, _SEPARATORS)
+    if len(parts) == 2 and _INTEGERS.fullmatch(parts[1]):  # x = k \pi, k \in \mathbb{Z}
+        parts = parts[:1]
     if len(parts) == 1:
-        return _part(text, tight)
+        return _part(parts[0], tight)
     if len(parts) > ITEMS:
         raise Unreadable(f"{len(parts)} items; {ITEMS} are read")
-    items = [_part(part, tight) for part in parts if part]
+    items = [_part(part, tight) for part in expanded([part for part in parts if part])]
     solutions = [solution for item in items if (solution := _as_solutions(item))]
     if len(solutions) == len(items) and any(isinstance(item, Solutions) for item in items):
         return _combined(solutions, joints)
@@ -143,7 +140,7 @@ def _part(text: str, tight: bool) -> Answer:
     if any(sign in text for sign in "∪∖") and len(split(text, "∪∖")[0]) > 1:
         return _set_operation(*split(text, "∪∖"), tight)
     try:
-        return _bracketed(text, tight) or _special(text) or quantity(text, tight)
+        return _bracketed(text, tight) or notation(text) or quantity(text, tight)
     except Unreadable:
         if spoken := _spoken(text):
             return spoken
@@ -179,7 +176,7 @@ def _set(inside: str, tight: bool) -> Answer:
     parts, _ = split(inside, ",;∧")
     if len(parts) > ITEMS:
         raise Unreadable("too many elements")
-    return _collected([_part(part, tight) for part in parts if part], "set", "{}")
+    return _collected([_part(part, tight) for part in expanded([part for part in parts if part])], "set", "{}")
 
 
 def _collected(items: list[Answer], kind: str, brackets: str) -> Answer:
@@ -251,6 +248,11 @@ def constant(tree: Node) -> Number:
     return rounded(evaluate(tree, {}, real=True))
 
 
+def _number(tree: Node) -> Number:
+    """Of a tree without symbols; it may be complex."""
+    return rounded(evaluate(tree, {}, real=False))
+
+
 def _relation(sides: list[str], signs: list[str], tight: bool) -> Answer:
     if len(sides) > _SIDES:
         raise Unreadable(f"{len(sides)} sides of a relation; {_SIDES} are read")
@@ -271,13 +273,13 @@ def _equality(sides: list[str], signs: list[str], tight: bool) -> Answer:
     exact = [side for side, sign in zip(sides, ["=", *signs], strict=True) if sign == "="]  # what is after ≈ adds nothing
     if len(exact) == 1:
         exact = sides[:1] if not _LABEL.fullmatch(sides[0].strip()) else [sides[0], sides[1]]
-    roughly = [constant(tree) for side in sides if (tree := tree_of(side, tight)) and not symbols(tree)]
-    if roughly and max(roughly) - min(roughly) > _APPROXIMATION * max(map(abs, roughly)):
+    roughly = [_number(tree) for side in sides if (tree := tree_of(side, tight)) and not symbols(tree)]
+    if any(abs(a - b) > _APPROXIMATION * max(abs(a), abs(b)) for a, b in combinations(roughly, 2)):
         raise Unreadable("sides that are far from equal")
     left, right = exact[0].strip(), exact[-1].strip()
     trees = [tree_of(side, tight) for side in exact]
     known = [tree for tree in trees if tree and not symbols(tree)]
-    values = [(constant(tree), _half_place(side)) for tree, side in zip(trees, exact, strict=True) if tree in known and tree is not None]
+    values = [(_number(tree), _half_place(side)) for tree, side in zip(trees, exact, strict=True) if tree in known and tree is not None]
     if any(abs(value - values[0][0]) > max(half, values[0][1], 1e-9 * (1 + abs(value))) for value, half in values[1:]):
         raise Unreadable("sides that are not equal")
     if len(known) > 1 and _half_place(right) and not _half_place(exact[-2]):  # 2/3 = 0.667
@@ -292,7 +294,7 @@ def _equality(sides: list[str], signs: list[str], tight: bool) -> Answer:
     if two is None:
         raise Unreadable("an equation of words")
     combination = len(symbols(two[0])) > 1 or (two[0][0] in FUNCTIONS and symbols(two[0]))
-    asked = combination and not symbols(two[1]) and constant(two[1]) != 0
+    asked = combination and not symbols(two[1]) and _number(two[1]) != 0
     return Equation(two, _part(right, tight) if asked else None)
 
 
@@ -312,10 +314,10 @@ def _inequality(sides: list[str], signs: list[str], tight: bool) -> Answer:
             bound, sign = (constant(right), sign) if left[0] == "symbol" else (constant(left), _turned(sign))
             reals = reals.intersection(_half_line(sign, bound))
         return Solutions(reals, unknowns.pop())
-    if len(trees) != 2 or signs[0] == "≠":
-        raise Unreadable("an inequality of several unknowns in a chain")
-    low, high = trees if signs[0] in "<≤" else trees[::-1]
-    return Inequality(("add", high, ("negative", low)), signs[0] in "<>")
+    if "≠" in signs:
+        raise Unreadable("≠ between formulas")
+    pairs = [(left, right) if sign in "<≤" else (right, left) for left, sign, right in zip(trees, signs, trees[1:], strict=False)]
+    return Inequality(tuple((("add", high, ("negative", low)), sign in "<>") for (low, high), sign in zip(pairs, signs, strict=True)))
 
 
 def _turned(sign: str) -> str:
@@ -354,30 +356,6 @@ def _multiplied(cell: Answer, factor: Node) -> Answer:
     if not isinstance(cell, Value):
         raise Unreadable("a factor of what is no number or formula")
     return Value(("multiply", factor, cell.tree))
-
-
-def _special(text: str) -> Answer | None:
-    """Notations that look like formulas and are not: numerals in a base, times of day, ratios."""
-    dense = re.sub(r"\\text\{([^{}]*)\}", r"\1", text).replace(" ", "")
-    if numeral := _NUMERAL.fullmatch(dense):
-        base = re.sub(r"\\text|[{}]", "", numeral[3])
-        if base.isdigit() or base in _BASES:
-            return Numeral(numeral[1] + numeral[2].upper(), int(base) if base.isdigit() else _BASES[base])
-    if clock := _CLOCK.fullmatch(dense):
-        return _clock(int(clock[1]), int(clock[2]), (clock[3] or "").lower())
-    terms, _ = split(text, ":")
-    if 1 < len(terms) < 6:
-        return Ratio(tuple(read_expression(term) for term in terms))
-    spoken = words(text)
-    if spoken in _ALL_REALS:
-        return Solutions(everything())
-    return Collection("set", (), "{}") if spoken in _NO_SOLUTION else None
-
-
-def _clock(hours: int, minutes: int, half: str) -> Clock:
-    if half or hours > 12:
-        return Clock((hours % 12 + 12 * (half == "p") if half else hours) * 60 + minutes, True)
-    return Clock(hours % 12 * 60 + minutes, False)
 
 
 def _with_signs(text: str) -> Iterator[str]:

@@ -31,6 +31,18 @@ class Reals:
     def same(self, other: Reals) -> bool:
         return len(self.intervals) == len(other.intervals) and all(a.same(b) for a, b in zip(self.intervals, other.intervals, strict=True))
 
+    def contains(self, x: Number) -> bool:
+        return any(
+            piece.low < x < piece.high or (x == piece.low and piece.low_closed) or (x == piece.high and piece.high_closed)
+            for piece in self.intervals
+        )
+
+    @property
+    def ends(self) -> list[Number]:
+        """The finite ends, in order."""
+        mp = context()
+        return sorted({end for piece in self.intervals for end in (piece.low, piece.high) if mp.isfinite(end)})
+
     def union(self, other: Reals) -> Reals:
         merged: list[Interval] = []
         for piece in sorted((*self.intervals, *other.intervals), key=lambda piece: (piece.low, not piece.low_closed)):

@@ -67,6 +67,7 @@ _OPERATORS = {
         "<": "lt",
         ">": "gt",
         "≈": "approx simeq",
+        "≡": "equiv",
         "∈": "in",
         "∪": "cup bigcup",
         "∩": "cap",
@@ -106,7 +107,8 @@ _STYLED = re.compile(
     r"\s*\{([^{}]*)\}"
 )
 _PLAIN_CONTENT = re.compile(r"[^A-Za-z\u00c0-\uffff]*[A-Za-z]?[^A-Za-z\u00c0-\uffff]*|[0-9A-F]*\d[0-9A-F]*")
-_FUNCTIONS = "sin|cos|tan|cot|sec|csc|arcsin|arccos|arctan|sinh|cosh|tanh|log|ln|exp|sqrt|pi|lcm|gcd|max|min|floor|ceil|abs"
+_FUNCTIONS = "sin|cos|tan|cot|sec|csc|arcsin|arccos|arctan|sinh|cosh|tanh|log|ln|exp|sqrt|pi|lcm|gcd|max|min|floor|ceil|abs|cis"
+_UNIT_VECTOR = (r"\\(?:hat|vec|widehat|overrightarrow)\s*(?:\{\s*\\?([ijk])(?:math)?\s*\}|\\?([ijk])(?:math)?(?![A-Za-z]))", r" \1\2 ")
 _UNIT_LETTERS = tuple("msghLlNJWVACKFT")  # after a number, \text{m} is a unit; elsewhere it is a letter
 _JOINING = re.compile(r"^[\s,;]*\b(and|or)\b[\s,;]*$", re.IGNORECASE)
 
@@ -129,6 +131,7 @@ _REWRITES: list[tuple[re.Pattern[str], str]] = [
         (r"\\%", "%"),
         (r"\\#", ""),
         (r"(?<![A-Za-z])US(?:D\s*¤?|\s*¤)\s*(?=[\d.])", "¤"),
+        _UNIT_VECTOR,
     ]
 ]
 _LATE_REWRITES: list[tuple[re.Pattern[str], str]] = [
@@ -139,6 +142,9 @@ _LATE_REWRITES: list[tuple[re.Pattern[str], str]] = [
         (r"\^\s*\{\s*'\s*\}|\^\s*'", "'"),
         (r"(?<=[\d})])\s*\\text\{\s*to\s*\}\s*(?=[\d\\])", ":"),  # 2 to 3
         (r"\\frac\s*\{\s*\\text\{([^{}]*)\}\s*\}\s*\{\s*(?:\\text\{)?([^{}]*?)\s*\}?\s*\}", r"\\text{\1/\2}"),  # \frac{km}{h}
+        _UNIT_VECTOR,
+        (r"\\R\s*-\s*(?=\\\{)", r"\\R ∖"),  # \R - \{1\}
+        (r"\\text\{\s*mod\s*\}|(?<![A-Za-z\\])mod(?![A-Za-z])", r"\\mod "),
         (r"<=", "≤"),
         (r">=", "≥"),
         (r"!=", "≠"),
@@ -154,9 +160,9 @@ _LATE_REWRITES: list[tuple[re.Pattern[str], str]] = [
         (r"\s+", " "),
     ]
 ]
-_REPEATING = re.compile(  # 0.1\overline{6}, 0.\dot{6}, 0.333...
+_REPEATING = re.compile(  # 0.1\overline{6}, 0.\dot{6}, 0.333..., 0.3636...
     r"(?<![\d.])(?P<whole>\d{0,20})\.(?P<fixed>\d{0,20}?)"
-    r"(?:\\(?:overline|bar|dot)\s*\{?(?P<period>\d{1,20})\}?(?:(?P<middle>\d{0,20})\\dot\s*\{?(?P<last>\d)\}?)?|(?P<digit>\d)(?P=digit){2,20}…)"
+    r"(?:\\(?:overline|bar|dot)\s*\{?(?P<period>\d{1,20})\}?(?:(?P<middle>\d{0,20})\\dot\s*\{?(?P<last>\d)\}?)?|(?P<block>\d{1,6}?)(?P=block){2,20}…)"
 )
 _ENUMERATED = re.compile(r",(?:\s*and\s)?|\sand\s")
 _TEXT_WITH_DIGITS = re.compile(r"\\text\{([^{}]*\d[^{}]*)\}")
@@ -205,7 +211,7 @@ def _infix_macros(text: str) -> str:
 
 def _as_fraction(number: re.Match[str]) -> str:
     """The repeating decimal as the fraction that it is."""
-    period = number["digit"] or number["period"] + (number["middle"] or "") + (number["last"] or "")
+    period = number["block"] or number["period"] + (number["middle"] or "") + (number["last"] or "")
     fixed, nines = (number["whole"] or "0") + number["fixed"], int("9" * len(period))
     return f"\\frac{{{int(fixed) * nines + int(period)}}}{{{nines * 10 ** len(number['fixed'])}}}"
 
