@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ada.engine.alone import Alone
 from ada.ranks import Ranks
 from ada.rewards.service import Verdict
 from ada.sampling.collector import Collector
@@ -17,7 +18,7 @@ FINISHED_AT_ONCE, RESPONSE_TOKENS = 256, 20
 SCHEDULE = Seq(exit="balance", check_every=4, max_draws=32, positives=2, negatives=2)
 
 
-class InstantEngine:
+class InstantEngine(Alone):
     """Every draw is done at the next step but those before it come first; one in four is right, by its seed."""
 
     weight_version = 0

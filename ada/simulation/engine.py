@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from heapq import heappop, heappush
 
+from ada.engine.alone import Alone
 from ada.simulation.costs import DecodeCost
 from ada.simulation.draws import DrawLaw
 from ada.types import Draw, Response
@@ -29,7 +30,7 @@ def _logprobs(count: int) -> tuple[float, ...]:
     return (0.0,) * count
 
 
-class SimulatedEngine:
+class SimulatedEngine(Alone):
     """The contract Engine's submit, step and abort. A right response is never cut off: at the cap it ends by itself."""
 
     def __init__(self, law: DrawLaw, cost: DecodeCost, start_seconds: float, longest: int):
