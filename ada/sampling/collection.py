@@ -93,6 +93,10 @@ class Collection:
         self.all_claimed = self.first == len(pools)
 
     def run(self) -> None:
+        """Until nothing is left to do. Called by every rank; where several hold one engine, the first of them does the work."""
+        self.engine.drive(self._run, turn=self.should_stop)
+
+    def _run(self) -> None:
         started = time.perf_counter()
         while not self.should_stop() and self.advance():
             pass
@@ -205,5 +209,8 @@ class Collection:
         return {position: open_pool.pool for position, open_pool in self.mine.items()}
 
     def abandon(self) -> None:
+        self.engine.drive(self._abandon, turn=self.should_stop)
+
+    def _abandon(self) -> None:
         for open_pool in self.mine.values():
             self.engine.abort(open_pool.running.values())

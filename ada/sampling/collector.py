@@ -76,10 +76,10 @@ class Collector:
             ]
             _allot(schedule, pools)
             work.open_wave(pools)
-            self.engine.drive(work.run, turn=self.should_stop)
+            work.run()
             shares = self.ranks.gather((work.own_pools(), self.should_stop()))
             if any(stop for _, stop in shares):
-                self.engine.drive(work.abandon, turn=self.should_stop)
+                work.abandon()
                 raise Stopped
             pools = [pool for _, pool in sorted(((i, p) for own, _ in shares for i, p in own.items()), key=lambda item: item[0])]
             prompts = refill(pools)
