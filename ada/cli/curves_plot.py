@@ -11,20 +11,24 @@ from ada.recipe.errors import RecipeError
 
 
 def plot_curves(columns: Mapping[str, Sequence[float]], path: Path, own: str) -> None:
-    """`columns`: `pass_rate`, and `<sampler> draws` and `<sampler> zero_gradient` of each. `own` is drawn thick. Raises RecipeError."""
+    """`columns`: `pass_rate`, and `<sampler> draws` and `<sampler> zero_gradient` of each. `own` is thick and black. Raises RecipeError."""
     figure = Figure(figsize=(11, 4.2), layout="constrained")
     known = sorted(figure.canvas.get_supported_filetypes())
     if path.suffix.lstrip(".").lower() not in known:
         raise RecipeError(f"command line: --plot is {str(path)!r}; its ending must be one of {', '.join(known)}")
     for axes, kind, title in zip(
-        figure.subplots(1, 2), ("draws", "zero_gradient"), ("responses of a prompt, E[N]", "probability of a zero gradient"), strict=True
+        figure.subplots(1, 2), ("draws", "zero_gradient"), ("responses per prompt asked for", "probability of a zero gradient"), strict=True
     ):
         for label, values in columns.items():
             if label.endswith(f" {kind}"):
                 sampler = label.removesuffix(f" {kind}")
-                axes.plot(columns["pass_rate"], values, label=sampler, linewidth=2.5 if sampler == own else 1.2)
+                look = {"color": "black", "linewidth": 2.5} if sampler == own else {"linewidth": 1.2}
+                axes.plot(columns["pass_rate"], values, label=sampler, **look)
         axes.set(xlabel="pass rate p", ylabel=title, xlim=(0, 1))
-        axes.set_ylim(bottom=0)
         axes.grid(alpha=0.3)
-    figure.axes[1].legend(fontsize="small")
+    draws, zero_gradient = figure.axes
+    draws.set_yscale("log", base=2)  # DAPO refills up to ten times what others draw
+    draws.yaxis.set_major_formatter("{x:g}")
+    zero_gradient.set_ylim(bottom=0)
+    zero_gradient.legend(fontsize="small")
     figure.savefig(path, dpi=150)

@@ -46,7 +46,7 @@ def _plan(
     known = measured(pass_rates, recipe)
     prompts, length = recipe.batch.prompts_per_step, mean_tokens or known.tokens or recipe.generation.max_response_tokens
     generation, update = generation or known.generation, update or known.update
-    found = {sampler.label: forecast(sampler, known.profile) for sampler in samplers(recipe_name, recipe)}
+    found = {sampler.label: forecast(sampler, known.profile, prompts) for sampler in samplers(recipe_name, recipe)}
     baseline = found[f"GRPO-n{BASELINE}"]
 
     def row(label: str, of: Forecast) -> list[str]:
@@ -66,7 +66,8 @@ def _plan(
     print_table(COLUMNS, [row(label, of) for label, of in found.items()], highlight=recipe_name)
     at_most = "" if mean_tokens or known.tokens else ", the most there can be (or give --mean-tokens)"
     print(
-        f"\nzero gradient, recovered: shares of prompts; recovered: no gradient from its first 4 responses, and one from this sampler's.\n"
+        "\nAll per prompt that a step asks for; DAPO's with the prompts that it draws in place of those without a gradient.\n"
+        "recovered: no gradient from its first 4 responses, and one from this sampler's.\n"
         f"tokens: {length:.4g} a response{at_most}.\n"
         f"step time: of GRPO-n4's, {generation:.4g} s of generation and {update:.4g} s of update ({known.costs_from}, if not given), each "
         "in proportion to its responses."

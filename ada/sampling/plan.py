@@ -1,14 +1,14 @@
 """What a sampler will cost and yield where prompts have given pass rates: forecasts before anything is drawn.
 
-Uniform, Seq, never-give-up and SPEED: exact. Est and two-stage: in the limit of many prompts a step, with beliefs that are right; a share
-between two integers is split between them. DAPO: likewise in that limit. Draws beyond a resolving prefix are not counted, nor failures to
-score.
+Uniform, Seq, never-give-up and SPEED: exact; DAPO over them too, with the prompts it draws in place of others, up to its cap. Est and
+two-stage: in the limit of many prompts a step, with beliefs that are right; a share between two integers is split between them. Draws
+beyond a resolving prefix are not counted, nor failures to score.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ada.contracts import Schedule
 from ada.sampling.cost import pool_law
 from ada.sampling.profile import Profile
+from ada.sampling.refills import opened_per_group
 from ada.sampling.schedules.dapo import Dapo
 from ada.sampling.schedules.est import Est
 from ada.sampling.schedules.ngu import NeverGiveUp
@@ -87,8 +88,8 @@ class Forecast:
 
     responses: float
     trained: float  # responses that enter the update
-    zero_gradient: float  # share of prompts whose pool has one outcome only
-    recovered: float  # share of prompts whose first 4 draws are all alike, and whose pool is not
+    zero_gradient: float  # groups with a gradient that are missing: pools of one outcome that nothing replaces
+    recovered: float  # prompts whose first 4 draws are all alike, and whose pool is not
 
     def step_time(self, baseline: Forecast, generation_seconds: float, update_seconds: float) -> float:
         """Relative to `baseline`, whose generation and update take the given seconds, both in proportion to responses."""
@@ -96,9 +97,10 @@ class Forecast:
         return (generation + update_seconds * self.trained / baseline.trained) / (generation_seconds + update_seconds)
 
 
-def forecast(sampler: Sampler, profile: Profile) -> Forecast:
+def forecast(sampler: Sampler, profile: Profile, prompts: int) -> Forecast:
+    """`prompts`: B, how many a step asks for, which DAPO's refills depend on."""
     if isinstance(sampler.schedule, Dapo):
-        return _refilled(sampler, sampler.schedule, profile)
+        return _refilled(sampler, sampler.schedule, profile, prompts)
     p = profile.pass_rates_P
     ends = pool_ends(sampler.schedule, p, profile)
     trained_PT = ends.ends_PT - (ends.all_wrong_PT + ends.all_right_PT if sampler.drops_zero_variance else 0.0)
@@ -114,12 +116,12 @@ def forecast(sampler: Sampler, profile: Profile) -> Forecast:
     )
 
 
-def _refilled(sampler: Sampler, dapo: Dapo, profile: Profile) -> Forecast:
-    """DAPO opens prompts until as many as asked for are valid; per valid one that is 1 / (share of valid ones), up to its cap."""
-    inner = forecast(Sampler(sampler.label, dapo.inner, sampler.group_size, sampler.positives_only, sampler.drops_zero_variance), profile)
+def _refilled(sampler: Sampler, dapo: Dapo, profile: Profile, prompts: int) -> Forecast:
+    """What a prompt has in the mean, times the prompts opened; one without a signal is missing only where no other replaces it."""
+    inner = forecast(replace(sampler, schedule=dapo.inner), profile, prompts)
     valid = 1 - inner.zero_gradient
-    opened = min(1 / valid, dapo.max_gen_batches) if valid > 0 else float(dapo.max_gen_batches)
-    return Forecast(inner.responses * opened, inner.trained * opened, max(0.0, 1 - opened * valid), inner.recovered)
+    opened = float(opened_per_group(np.array([valid]), prompts, dapo.max_gen_batches)[0])
+    return Forecast(inner.responses * opened, inner.trained * opened, max(0.0, 1 - opened * valid), inner.recovered * opened)
 
 
 def pool_ends(schedule: Schedule, p: Floats, profile: Profile) -> PoolEnds:

@@ -99,4 +99,6 @@ def test_simulate_writes_the_curves(capsys, tmp_path):
     assert float(rows[0.5]["GRPO-n4 zero_gradient"]) == pytest.approx(1 / 8)
     assert float(rows[0.1]["Seq-pos draws"]) == pytest.approx(8 * sum(0.9 ** (8 * i) for i in range(4)))
     assert float(rows[0.0]["micro_seq_balance draws"]) == pytest.approx(32)
+    dapo = {p: (float(row["DAPO draws"]), float(row["DAPO zero_gradient"])) for p, row in rows.items()}
+    assert dapo[0.5] == pytest.approx((4 / (7 / 8), 0)) and dapo[0.0] == pytest.approx((40, 1))  # refills; in vain, ten times as many
     assert "p  " in out and "0.125" in out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from ada.data.sources import DataError
 from ada.sampling.allocation import allocate
 from ada.sampling.plan import Sampler, forecast, pool_ends, standard_samplers
 from ada.sampling.profile import Profile, beta, read_profile
+from ada.sampling.refills import opened_per_group
 from ada.sampling.run_profile import costs_of, profile_of
 from ada.sampling.schedules.dapo import Dapo
 from ada.sampling.schedules.est import Est
@@ -17,8 +20,11 @@ from ada.sampling.schedules.seq import Seq
 from ada.sampling.schedules.speed import Speed
 from ada.sampling.schedules.two_stage import TwoStage
 from ada.sampling.schedules.uniform import Uniform
+from ada.types import Draw, Pool, Prompt
 from tests.sampling.pools import pool, sample
+from tests.sampling.stand_in import StandInEngine, StandInRewards, collector, prompts
 
+B = 3  # prompts of a step; only DAPO minds
 HALF = Profile(np.array([0.5]), np.array([1.0]))
 
 
@@ -43,7 +49,7 @@ def test_two_nodes_of_the_uniform_law_are_those_of_gauss_and_legendre():
 
 @pytest.mark.parametrize(("draws", "zero"), [(4, 2 / 5), (8, 2 / 9), (16, 2 / 17)])
 def test_grpo_at_the_uniform_law(draws, zero):
-    found = forecast(Sampler("", Uniform(draws=draws), draws), beta(1, 1))
+    found = forecast(Sampler("", Uniform(draws=draws), draws), beta(1, 1), B)
     assert (found.responses, found.trained) == pytest.approx((draws, draws))
     assert found.zero_gradient == pytest.approx(zero)  # twice the integral of p^n
     assert found.recovered == pytest.approx(2 / 5 - zero)
@@ -51,7 +57,7 @@ def test_grpo_at_the_uniform_law(draws, zero):
 
 def test_seq_balance_by_hand():
     """At p = 1/2, one right and one wrong of at most 4, two at a time: half stop at 2; the pool is all alike with 2 / 16."""
-    found = forecast(Sampler("", Seq(exit="balance", check_every=2, max_draws=4, positives=1), 2), HALF)
+    found = forecast(Sampler("", Seq(exit="balance", check_every=2, max_draws=4, positives=1), 2), HALF, B)
     assert (found.responses, found.trained) == pytest.approx((3, 2))
     assert found.zero_gradient == pytest.approx(1 / 8)
     assert found.recovered == pytest.approx(0)  # the first 4 draws are all it can have
@@ -59,7 +65,7 @@ def test_seq_balance_by_hand():
 
 def test_seq_pos_in_rounds_of_two():
     """At p = 1/2: RR stops, and so is all right. It would have gone on RR to four alike with 1/16: neither recovered nor lost."""
-    found = forecast(Sampler("", Seq(exit="pos", check_every=2, max_draws=6, positives=1), None), HALF)
+    found = forecast(Sampler("", Seq(exit="pos", check_every=2, max_draws=6, positives=1), None), HALF, B)
     assert found.responses == pytest.approx(2 * 3 / 4 + 4 * 3 / 16 + 6 * 1 / 16)
     assert found.zero_gradient == pytest.approx(1 / 4 + 1 / 64)  # RR, WWWWWW
     assert found.recovered == pytest.approx(3 / 64)  # WWWW, then one right of two
@@ -71,7 +77,7 @@ def test_est_by_hand():
     profile = at(0.25, 1.0)
     ends = pool_ends(schedule, profile.pass_rates_P, profile)
     np.testing.assert_allclose(ends.expected_draws_P, [12, 6])
-    found = forecast(Sampler("", schedule, None), profile)
+    found = forecast(Sampler("", schedule, None), profile, B)
     assert found.zero_gradient == pytest.approx((0.75**12 + 0.25**12 + 1) / 2)
     assert found.recovered == pytest.approx((0.75**4 + 0.25**4 - 0.75**12 - 0.25**12) / 2)
     assert (found.responses, found.trained) == pytest.approx((9, 9))
@@ -101,7 +107,7 @@ def test_est_agrees_with_the_allocation_of_many_prompts(schedule):
 
 def test_never_give_up_by_hand():
     """At p = 1/2, two at a time, at most 4, again with q = 1/2: WW goes on with 1/8 of all."""
-    found = forecast(Sampler("", NeverGiveUp(check_every=2, max_draws=4, again=0.5), None), HALF)
+    found = forecast(Sampler("", NeverGiveUp(check_every=2, max_draws=4, again=0.5), None), HALF, B)
     assert found.responses == pytest.approx(2 + 2 / 8)
     assert found.zero_gradient == pytest.approx(1 / 4 + 1 / 8 + 1 / 32)  # RR; WW given up; WW WW
     assert found.recovered == pytest.approx(0)
@@ -110,10 +116,10 @@ def test_never_give_up_by_hand():
 def test_two_stage_by_hand():
     """At p = 1/2 after one draw each: 1/sqrt(p) is 1 for right and 2 for wrong (floor 1/4); 3 more on average are 2 and 4."""
     schedule = TwoStage(explore=1, mean_draws=4, max_draws=10, rule="raft", floor=0.25)
-    found = forecast(Sampler("", schedule, None, positives_only=True), HALF)
+    found = forecast(Sampler("", schedule, None, positives_only=True), HALF, B)
     assert (found.responses, found.trained) == pytest.approx((4, 2))
     assert found.zero_gradient == pytest.approx(1 / 2 / 4 + 1 / 2 / 16)
-    dropped = forecast(Sampler("", schedule, None, positives_only=True, drops_zero_variance=True), HALF)
+    dropped = forecast(Sampler("", schedule, None, positives_only=True, drops_zero_variance=True), HALF, B)
     assert dropped.trained == pytest.approx(2 - 3 / 8)  # without the 3 of RRR
 
 
@@ -124,14 +130,49 @@ def test_two_stage_with_a_baseline_gives_nothing_to_what_is_always_right():
     np.testing.assert_allclose(ends.expected_draws_P, [6, 2], atol=1e-6)
 
 
-def test_dapo_opens_one_prompt_for_each_without_a_signal():
-    """At p = 1/2, GRPO-n2 is all alike in half of the prompts: two opened for each that is valid."""
-    plenty, capped = (
-        forecast(Sampler("", Dapo(inner=Uniform(draws=2), max_gen_batches=most), 2, drops_zero_variance=True), profile)
-        for most, profile in ((8, HALF), (3, at(0.5, 0.0, 0.0, 0.0)))
+def test_dapo_by_hand():
+    """Of pools of two at p = 1/2, half are valid. Two groups of four prompts at most: the third is opened with 3/4, the fourth with 1/2."""
+    found = forecast(Sampler("", Dapo(inner=Uniform(draws=2), max_gen_batches=2), 2, drops_zero_variance=True), HALF, 2)
+    opened, valid = 2 + 3 / 4 + 1 / 2, (1 * 4 + 2 * 11) / 16  # of four prompts one valid in 4/16, two or more in 11/16
+    assert (found.responses, found.trained) == pytest.approx((2 * opened / 2, 2 * valid / 2))
+    assert found.zero_gradient == pytest.approx(1 - valid / 2)
+
+
+def test_dapo_without_a_cap_that_matters_opens_one_prompt_for_each_without_a_signal():
+    """The mean of a negative binomial law, whatever the number of groups; and all that the cap allows where nothing is ever valid."""
+    np.testing.assert_allclose(
+        [opened_per_group(np.array([0.25, 1.0, 0.0]), groups, 40) for groups in (1, 32)], [[4, 1, 40]] * 2, rtol=1e-4
     )
-    assert (plenty.responses, plenty.trained, plenty.zero_gradient) == pytest.approx((4, 2, 0))
-    assert (capped.responses, capped.trained, capped.zero_gradient) == pytest.approx((6, 3 * 2 / 8, 5 / 8))  # 1 of 8 valid, 3 opened
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [Dapo(inner=Uniform(draws=4), max_gen_batches=2), Dapo(inner=Seq(check_every=2, max_draws=6, positives=1), max_gen_batches=2)],
+)
+def test_dapo_driven_by_chance_through_the_collector(schedule):
+    """Steps of three prompts, half of them of p = 0.05 and half of 0.6; refilled as in a run."""
+    count, seen = 300, []
+    for step in range(count):
+        pools, _ = collector(StandInEngine(hard_or_easy, "together"), StandInRewards("together")).collect(
+            "step", prompts(B, f"step{step}"), schedule, refill=lambda pools, step=step: more(schedule, pools, f"step{step}")
+        )
+        seen.append((sum(p.drawn for p in pools) / B, sum(p.drawn for p in pools if p.right and p.wrong) / B, has_no_signal(pools)))
+    found = forecast(Sampler("", schedule, None, drops_zero_variance=True), at(0.05, 0.6), B)
+    error = np.std(seen, axis=0) / np.sqrt(count)
+    assert (np.abs(np.mean(seen, axis=0) - [found.responses, found.trained, found.zero_gradient]) <= 4 * error).all()
+    assert found.zero_gradient > 0.02  # the cap is met
+
+
+def hard_or_easy(draw: Draw) -> str:
+    return "R" if random.Random(draw.seed).random() < random.Random(draw.prompt.id).choice([0.05, 0.6]) else "W"
+
+
+def more(schedule: Dapo, pools: list[Pool], label: str) -> list[Prompt]:
+    return prompts(len(pools) + schedule.wanted(pools, B), label)[len(pools) :]
+
+
+def has_no_signal(pools: list[Pool]) -> float:
+    return 1 - sum(pool.right > 0 and pool.wrong > 0 for pool in pools) / B
 
 
 @pytest.mark.parametrize(
@@ -145,25 +186,25 @@ def test_dapo_opens_one_prompt_for_each_without_a_signal():
 )
 @pytest.mark.parametrize("p", [0.1, 0.7])
 def test_the_schedule_driven_by_chance(schedule, p):
-    random, count = np.random.default_rng(1), 1500
-    strings = ["".join(np.where(random.random(40) < p, "R", "W")) for _ in range(count)]
+    dice, count = np.random.default_rng(1), 1500
+    strings = ["".join(np.where(dice.random(40) < p, "R", "W")) for _ in range(count)]
     ends = [sample(schedule, [pool("", seed=i)], [string])[0] for i, string in enumerate(strings)]
     flat = np.array([end.right in (0, end.drawn) for end in ends])
     recovered = ~flat & np.array([len(set(string[:4])) == 1 for string in strings])
-    found = forecast(Sampler("", schedule, None), at(p))
+    found = forecast(Sampler("", schedule, None), at(p), B)
     for exact, seen in ((found.responses, [end.drawn for end in ends]), (found.zero_gradient, flat), (found.recovered, recovered)):
         assert abs(np.mean(seen) - exact) <= 4 * np.std(seen) / np.sqrt(count) + 1e-3
 
 
 def test_step_time_by_hand():
     """The paper's 102 s, 15 of them for the update: n8 takes twice as long in both, and 16 drawn with 4 trained takes 87 * 4 + 15."""
-    n4, n8, wide = (forecast(Sampler("", Uniform(draws=d), size), HALF) for d, size in ((4, 4), (8, 8), (16, 4)))
+    n4, n8, wide = (forecast(Sampler("", Uniform(draws=d), size), HALF, B) for d, size in ((4, 4), (8, 8), (16, 4)))
     assert n8.step_time(n4, 87, 15) == pytest.approx(2)
     assert wide.step_time(n4, 87, 15) == pytest.approx((87 * 4 + 15) / 102)
 
 
 def test_standard_samplers_are_the_papers():
-    found = {s.label: forecast(s, at(0.0)) for s in standard_samplers()}
+    found = {s.label: forecast(s, at(0.0), B) for s in standard_samplers()}
     assert {label: f.responses for label, f in found.items()} == pytest.approx(
         {
             "GRPO-n4": 4,
