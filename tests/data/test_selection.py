@@ -139,12 +139,16 @@ def test_greso_forgets_a_series_that_ends():
 
 
 def test_greso_moves_its_exploration_by_the_shares_of_easy_and_hard():
-    selector = GRESO(exploration=0.5, step=0.1, easy_target=0.5, hard_target=0.25, minimum=0.35).start(PROMPTS, seed=7)
+    selector = GRESO(exploration=0.5, step=0.1, easy_target=0.5, hard_target=0.25, minimum=0.35, maximum=0.65).start(PROMPTS, seed=7)
     pools = [pool(v, id=f"test/{i}") for i, v in enumerate(["RR", "WW", "RW", "RW"])]  # a quarter easy, a quarter hard
+    selector.next(10)
+    selector.learn(pools)
+    assert selector.exploration == {"easy": 0.5, "hard": 0.5}  # the first epoch
+    selector.next(10)
     selector.learn(pools)
     assert selector.exploration == pytest.approx({"easy": 0.6, "hard": 0.4})
     selector.learn(pools)
-    assert selector.exploration == pytest.approx({"easy": 0.7, "hard": 0.35})
+    assert selector.exploration == pytest.approx({"easy": 0.65, "hard": 0.35})
 
 
 def test_curriculum_moves_its_target_with_the_mean_reward():

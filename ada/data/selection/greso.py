@@ -20,8 +20,10 @@ Kind = Literal["easy", "hard"]  # all responses right, or all wrong: what equal 
 class GRESO:
     """Epochs as in `shuffle`, but a prompt whose last z rounds had equal rewards is skipped in an epoch with probability 1 - e^z.
 
-    e is the base exploration probability of its kind, easy or hard. After each step it falls by `step` where that kind's share of the
-    step's prompts reached its target, and rises by it where not.
+    e is the base exploration probability of its kind, easy or hard. After each step beyond the first epoch it falls by `step` where that
+    kind's share of the step's prompts reached its target, and rises by it where not. Defaults are those of the authors' program
+    (github.com/Infini-AI-Lab/GRESO: `p_easy`, `p_hard`, `target_zero_variance` 0.25, of which a third is easy, `min_p`, `max_p`); it also
+    draws any prompt with probability 0.01 at least, which the paper does not say, and this does not do.
     """
 
     name: Literal["greso"] = "greso"
@@ -30,11 +32,13 @@ class GRESO:
     easy_target: Annotated[float, Field(ge=0, le=1, description="share of a step's prompts that may be all right")] = 1 / 12
     hard_target: Annotated[float, Field(ge=0, le=1, description="share of a step's prompts that may be all wrong")] = 1 / 6
     minimum: Annotated[float, Field(ge=0, le=1, description="base exploration probabilities fall no lower")] = 0.05
+    maximum: Annotated[float, Field(ge=0, le=1, description="base exploration probabilities rise no higher")] = 0.95
 
     def __post_init__(self) -> None:
-        if self.minimum > self.exploration:
+        if not self.minimum <= self.exploration <= self.maximum:
             raise ValueError(
-                f"data.selection.minimum is {self.minimum}, above data.selection.exploration = {self.exploration}: lower it, or raise that"
+                f"data.selection.exploration is {self.exploration}; it must be from data.selection.minimum = {self.minimum} "
+                f"to data.selection.maximum = {self.maximum}: change one of the three"
             )
 
     def start(self, prompts: Sequence[Prompt], seed: int) -> SelectivePrompts:
@@ -96,13 +100,13 @@ class SelectivePrompts:
             seen[kind] += 1
             self.last[pool.prompt.id] = kind
             self.series[pool.prompt.id] = self.series.get(pool.prompt.id, 0) + 1
-        if judged:
+        if judged and self.taken > len(self.prompts):  # in the first epoch nothing is skipped
             self._explore("easy", seen["easy"] / len(judged), self.config.easy_target)
             self._explore("hard", seen["hard"] / len(judged), self.config.hard_target)
 
     def _explore(self, kind: Kind, share: float, target: float) -> None:
         moved = self.exploration[kind] + (-self.config.step if share >= target else self.config.step)
-        self.exploration[kind] = min(1.0, max(self.config.minimum, moved))
+        self.exploration[kind] = min(self.config.maximum, max(self.config.minimum, moved))
 
     def state_dict(self) -> dict[str, Any]:
         return {"taken": self.taken, "exploration": dict(self.exploration), "last": dict(self.last), "series": dict(self.series)}

@@ -16,6 +16,8 @@ class RLZVP:
     """With H_t the policy's entropy at token t, in nats and held constant: a token of a response to a prompt always right has advantage
     alpha H_t, of one never right -alpha (max_k H_k - H_t), k over the response. Every other prompt is GRPO's.
 
+    Results depend on alpha (the paper's table 3): tune it; the default is no more than a place to begin.
+
     `advantages` gives alpha and -alpha, and `by_entropy` says where; the actor knows the entropies (ada/trainer/entropy_guidance.py).
     """
 
