@@ -40,6 +40,11 @@ def main(arguments: list[str] | None = None) -> None:
     help_text = "the runs of a folder with their key figures"
     command = commands.add_parser("runs", help=help_text, description=help_text, allow_abbrev=False)
     command.add_argument("folder", metavar="FOLDER", nargs="?", default="runs", help="where runs are written; default: runs")
+    help_text = "make a view of a project on wandb: every metric in sections, curves at equal steps, tokens and seconds"
+    command = commands.add_parser("dashboard", help=help_text, description=help_text, allow_abbrev=False)
+    command.add_argument("--project", metavar="NAME", default="ada", help="tracking.project of its runs; default: ada")
+    command.add_argument("--entity", metavar="NAME", help="user or team on wandb; default: the account's")
+    command.add_argument("--name", metavar="TEXT", default="ada", help="what the view is called; each call makes a new one; default: ada")
     help_text = "check the installation: versions, GPUs, tools, the engine and two tiny steps; a fix for each fault"
     commands.add_parser("doctor", help=help_text, description=help_text, allow_abbrev=False)
     given_arguments = sys.argv[1:] if arguments is None else arguments
@@ -48,7 +53,10 @@ def main(arguments: list[str] | None = None) -> None:
     known, rest = parser.parse_known_args(given_arguments)
     given = vars(known)
     if wrong := [text for text in rest if text.startswith("-") or "=" not in text or "overrides" not in given]:
-        parser.error(f"unrecognized arguments: {' '.join(wrong)}")
+        from ada.cli.hints import hints
+
+        said = sys.argv[1:] if arguments is None else arguments
+        parser.error(f"unrecognized arguments: {' '.join(wrong)}{hints(known.command, wrong, said) if 'overrides' in given else ''}")
     if rest:
         given["overrides"] += rest  # a key=value may stand behind an option too
     # One thread computes the same whatever the batch, and leaves the other cores to the reward workers; set it before torch starts.

@@ -143,7 +143,7 @@ class Tracker:
         wandb.setup(wandb.Settings(silent=True))
         if config.wandb == "online" or (config.wandb == "auto" and wandb.login(prompt=False, verify=False)):
             try:
-                _check_reachable(wandb.setup().settings.base_url)
+                check_reachable(wandb.setup().settings.base_url)
                 self._run = start("online")
                 self._first = self._run.starting_step
                 return
@@ -173,7 +173,7 @@ class Tracker:
                 )
 
 
-def _check_reachable(url: str) -> None:
+def check_reachable(url: str) -> None:
     """Raises URLError at once where there is no network; wandb itself would go on trying. Knows proxies; any answer will do."""
     with contextlib.suppress(urllib.error.HTTPError):
         urllib.request.urlopen(url, timeout=_REACH_LIMIT_SECONDS).close()

@@ -47,7 +47,8 @@ def find_recipe(name: str, beside: Path | None = None) -> Path:
         if path.is_file():
             return path
     known = sorted({p.stem for folder in folders for p in folder.glob("*.yaml")})
-    raise RecipeError.unknown_name(f"recipe {name!r}: no such file in {', '.join(str(f) for f in folders)}", name, known)
+    message = f"recipe {name!r}: no such file in {', '.join(str(f) for f in folders)}"
+    raise RecipeError.unknown_name(message, name, known, listed_by="`ada recipes`")
 
 
 def load(name: str, overrides: list[str]) -> Loaded:

@@ -106,19 +106,19 @@ def _unknown(root: type, loaded: Loaded, path: Path, section: type) -> str:
     if reason := getattr(section, "refuses", {}).get(path[-1]):
         return _told(loaded, path, f"{reason}; leave the key out")
     known = [f.name for f in dataclasses.fields(section)]
-    elsewhere = {key.rpartition(".")[2]: key for key in reversed(_keys(root))}  # of two sections with such a key the first is named
+    elsewhere = {key.rpartition(".")[2]: key for key in reversed(keys_of(root))}  # of two sections with such a key the first is named
     near = get_close_matches(path[-1], known, n=1, cutoff=0.5)
     near = near or [elsewhere[name] for name in get_close_matches(path[-1], elsewhere, n=1, cutoff=0.7)]
     hint = f"did you mean {near[0]!r}? " if near else ""
     return _told(loaded, path, f"no such key; {hint}known here: {', '.join(known)}")
 
 
-def _keys(section: type, prefix: str = "") -> list[str]:
+def keys_of(section: type, prefix: str = "") -> list[str]:
     """Every key of a section and of the sections in it, dotted; not those of methods, which depend on the method."""
     keys: list[str] = []
     for key, hint in get_type_hints(section, include_extras=True).items():
         inner = _section(hint, None)
-        keys += [prefix + key] if inner is None else _keys(inner, f"{prefix}{key}.")
+        keys += [prefix + key] if inner is None else keys_of(inner, f"{prefix}{key}.")
     return keys
 
 
