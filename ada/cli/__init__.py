@@ -6,12 +6,23 @@ import argparse
 import os
 import sys
 from importlib import import_module
+from typing import TypeAlias
+
+from ada.cli.examples import FIRST_STEPS, epilog
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 STEPS = "simulate steps"  # one command of two words
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="ada", description="Reinforcement learning on verifiable rewards.", allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        prog="ada",
+        description="Reinforcement learning on verifiable rewards.",
+        epilog=FIRST_STEPS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, help_text in (
         ("train", "train a policy as a recipe says"),
@@ -21,42 +32,38 @@ def main(arguments: list[str] | None = None) -> None:
         ("simulate", "draws and zero gradient of a recipe's sampler and the usual ones, pass rate by pass rate"),
         ("gradients", "what a recipe's gradient optimises, and its noise, pass rate by pass rate"),
     ):
-        command = commands.add_parser(name, help=help_text, description=help_text, allow_abbrev=False)
-        command.add_argument("name", metavar="RECIPE", help="a name in recipes/ or the path of a YAML file")
-        command.add_argument(
-            "overrides", metavar="key=value", nargs="*", help="recipe keys to change, for example batch.prompts_per_step=16"
-        )
+        command = _command(commands, name, help_text)
+        command.add_argument("name", metavar="RECIPE", help="a name that `ada recipes` lists, or the path of a YAML file")
+        command.add_argument("overrides", metavar="key=value", nargs="*", help="recipe keys to change; docs/recipe-keys.md has all of them")
         if name in ("plan", "simulate", "gradients"):
             _forecast_options(command, name)
         elif name == "prepare":
             _prepare_options(command)
     _steps_command(commands)
-    help_text = "make a run's report.html anew, or a page that compares several runs"
-    command = commands.add_parser("report", help=help_text, description=help_text, allow_abbrev=False)
+    command = _command(commands, "report", "make a run's report.html anew, or a page that compares several runs")
     command.add_argument("runs", metavar="RUN", nargs="+", help="a run's folder, or its name in runs/; it need not have ended")
     command.add_argument("--output", metavar="FILE", help="default: RUN/report.html; of several, comparison.html beside the first")
+    command = _command(commands, "recipes", "the recipes there are, a line each")
+    command.add_argument("words", metavar="WORD", nargs="*", help="only those whose line has every WORD, for example: micro est")
     _reproduce_options(commands)
     _evaluation_commands(commands)
-    help_text = "the runs of a folder with their key figures"
-    command = commands.add_parser("runs", help=help_text, description=help_text, allow_abbrev=False)
+    command = _command(commands, "runs", "the runs of a folder with their key figures")
     command.add_argument("folder", metavar="FOLDER", nargs="?", default="runs", help="where runs are written; default: runs")
-    help_text = "make a view of a project on wandb: every metric in sections, curves at equal steps, tokens and seconds"
-    command = commands.add_parser("dashboard", help=help_text, description=help_text, allow_abbrev=False)
+    command = _command(commands, "dashboard", "make a view of a project on wandb: every metric, in sections")
     command.add_argument("--project", metavar="NAME", default="ada", help="tracking.project of its runs; default: ada")
     command.add_argument("--entity", metavar="NAME", help="user or team on wandb; default: the account's")
     command.add_argument("--name", metavar="TEXT", default="ada", help="what the view is called; each call makes a new one; default: ada")
-    help_text = "check the installation: versions, GPUs, tools, the engine and two tiny steps; a fix for each fault"
-    commands.add_parser("doctor", help=help_text, description=help_text, allow_abbrev=False)
+    _command(commands, "doctor", "check the installation: versions, GPUs, tools, the engine and two tiny steps; a fix for each fault")
     given_arguments = sys.argv[1:] if arguments is None else arguments
-    if given_arguments[:2] == ["simulate", "steps"]:
+    if given_arguments[:2] == STEPS.split():
         given_arguments = [STEPS, *given_arguments[2:]]
     known, rest = parser.parse_known_args(given_arguments)
     given = vars(known)
     if wrong := [text for text in rest if text.startswith("-") or "=" not in text or "overrides" not in given]:
         from ada.cli.hints import hints
 
-        said = sys.argv[1:] if arguments is None else arguments
-        parser.error(f"unrecognized arguments: {' '.join(wrong)}{hints(known.command, wrong, said) if 'overrides' in given else ''}")
+        meant = hints(known.command, wrong, given_arguments) if "overrides" in given else ""
+        parser.error(f"unrecognized arguments: {' '.join(wrong)}{meant}")
     if rest:
         given["overrides"] += rest  # a key=value may stand behind an option too
     # One thread computes the same whatever the batch, and leaves the other cores to the reward workers; set it before torch starts.
@@ -68,13 +75,12 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(getattr(import_module(f"ada.cli.{command}"), command)(**given))
 
 
-def _steps_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    help_text = "step times, tokens and idle GPUs of the usual samplers, and of a recipe's, before there are any GPUs"
-    command = commands.add_parser(
+def _steps_command(commands: Commands) -> None:
+    command = _command(
+        commands,
         STEPS,
-        help=help_text,
-        description=help_text + ". Without options, at the proportions of the Reinforce-Ada paper; see docs/generation-cost.md.",
-        allow_abbrev=False,
+        "step times, tokens and idle GPUs of the usual samplers, and of a recipe's, before there are any GPUs",
+        "Without options, at the proportions of the Reinforce-Ada paper; see docs/generation-cost.md.",
     )
     command.add_argument("name", metavar="RECIPE", nargs="?", help="a recipe whose sampler is looked at too; default: none")
     command.add_argument("overrides", metavar="key=value", nargs="*", help="recipe keys to change, for example sampling.in_flight=24")
@@ -101,16 +107,25 @@ def _steps_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     command.add_argument("--json", action="store_true", help="figures for programs, all inputs among them")
 
 
-def _evaluation_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    help_text = "avg@k and pass@k of a model on a suite of problems, with intervals; a killed evaluation goes on where it was"
-    command = commands.add_parser("eval", help=help_text, description=help_text, allow_abbrev=False)
+def _command(commands: Commands, name: str, does: str, more: str = "") -> argparse.ArgumentParser:
+    return commands.add_parser(
+        name,
+        help=does,
+        description=f"{does[0].upper()}{does[1:]}.\n{more}".rstrip(),
+        epilog=epilog(name),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def _evaluation_commands(commands: Commands) -> None:
+    command = _command(commands, "eval", "avg@k and pass@k of a model on a suite of problems, with intervals; one that was killed goes on")
     command.add_argument("name", metavar="MODEL", help="a Hugging Face folder or hub id, a run (its last checkpoint), or microworld")
     command.add_argument("suite", metavar="SUITE", help="a name in suites/ or the path of a YAML file")
     command.add_argument("overrides", metavar="key=value", nargs="*", help="suite keys to change, for example samples=8")
     command.add_argument("--output", metavar="FOLDER", help="default: evals/MODEL-SUITE")
     command.add_argument("--against", metavar="FOLDER", help="an earlier evaluation, to print the paired difference from it")
-    help_text = "the paired difference of two evaluations, with its interval"
-    command = commands.add_parser("compare", help=help_text, description=help_text, allow_abbrev=False)
+    command = _command(commands, "compare", "the paired difference of two evaluations, with its interval")
     command.add_argument("first", metavar="FIRST", help="a folder that `ada eval` wrote")
     command.add_argument("second", metavar="SECOND", help="another one; differences are SECOND minus FIRST")
 
@@ -148,9 +163,8 @@ def _forecast_options(command: argparse.ArgumentParser, name: str) -> None:
         )
 
 
-def _reproduce_options(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    help_text = "compare methods on the micro-world over several seeds, at equal updates, tokens and CPU seconds"
-    command = commands.add_parser("reproduce", help=help_text, description=help_text, allow_abbrev=False)
+def _reproduce_options(commands: Commands) -> None:
+    command = _command(commands, "reproduce", "compare methods on the micro-world over seeds, at equal updates, tokens and CPU seconds")
     command.add_argument(
         "experiment",
         metavar="EXPERIMENT",

@@ -112,6 +112,8 @@ def workspace(entity: str, project: str, name: str) -> Any:
         entity=entity,
         project=project,
         name=name,
-        sections=[views.Section(name=name, panels=[line_plot(panel) for panel in of], is_open=name in OPEN) for name, of in SECTIONS.items()],
+        sections=[
+            views.Section(name=name, panels=[line_plot(panel) for panel in of], is_open=name in OPEN) for name, of in SECTIONS.items()
+        ],
         settings=views.WorkspaceSettings(x_axis=AXES[0]),
     )

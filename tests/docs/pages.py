@@ -43,3 +43,11 @@ def documented_keys() -> set[str]:
         elif row := re.match(r"\| `(\w+)` \|", line):
             keys.add(path + row[1])
     return keys
+
+
+def metric_patterns(text: str) -> list[str]:
+    """The metrics in the first column of a table of docs/metrics.md, as patterns: `<set>` and `<k>` stand for any name and number."""
+    cells = [line.split(" | ")[0] for line in text.splitlines() if line.startswith("| `")]
+    names = [name for cell in cells for name in re.findall(r"`([a-z_0-9/@<>]+)`", cell)]
+    times = [name for line in text.splitlines() if line.startswith("| `time/step`") for name in re.findall(r"`(time/[a-z]+)`", line)]
+    return [re.sub(r"<[a-z]+>", "[^/]+", name) for name in names + times]

@@ -6,7 +6,7 @@ import pytest
 
 from ada.config import methods
 from ada.recipe.reference import reference
-from tests.docs.pages import GENERATED, ROOT, documented_keys, spans
+from tests.docs.pages import GENERATED, ROOT, documented_keys, metric_patterns, spans
 
 AXES = [
     "ada.sampling.schedules",
@@ -60,3 +60,10 @@ def test_every_recipe_that_a_page_names_exists():
     named = {span: page for span, page in spans().items() if re.fullmatch(r"(micro|qwen\w+?|gsm8k)_\w+", span)}
     assert len(named) > 8
     assert not {span: page for span, page in named.items() if span not in there and not span.endswith("_")}
+
+
+def test_every_metric_has_a_meaning_a_healthy_range_and_what_to_do():
+    meanings, healthy = (ROOT / "docs/metrics.md").read_text().split("\n## ")
+    assert set(metric_patterns(meanings)) == set(metric_patterns(healthy)) and len(set(metric_patterns(meanings))) > 50
+    for line in healthy.splitlines():
+        assert not line.startswith("| `") or (len(cells := line.strip("| ").split(" | ")) == 3 and all(cells)), line

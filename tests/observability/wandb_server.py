@@ -56,7 +56,7 @@ def wandb_server() -> Iterator[Received]:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             if self.headers.get("Content-Encoding") == "gzip":
                 body = gzip.decompress(body)
-            open("/tmp/tell-srv.log","a").write(f"{self.path} {dict(self.headers)} {body[:300]!r}\n")
+            open("/tmp/tell-srv.log", "a").write(f"{self.path} {dict(self.headers)} {body[:300]!r}\n")
             asked = json.loads(body or "{}")
             if self.path.endswith("/graphql"):
                 received.queries.append((asked["query"], asked.get("variables") or {}))

@@ -40,9 +40,12 @@ def sums(run: Path, step: int) -> list[str]:
     return [line for line in lines if re.search("  (actor|huggingface)/", line)]
 
 
+def few_problems() -> str:
+    return "".join(json.dumps({"id": p.id, "problem": p.prompt, "answer": p.answer}) + "\n" for p in problems("train")[:12])
+
+
 def attempts(output: Path, name: str, kills: int) -> list[dict[str, float | None]]:
-    rows = [{"id": p.id, "problem": p.prompt, "answer": p.answer} for p in problems("train")[:12]]
-    (output / "few.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (output / "few.jsonl").write_text(few_problems())
     few = f"{{name: jsonl, path: {output}/few.jsonl, id: id}}"
     small = ["batch.prompts_per_step=4", "sampling.schedule.mean_draws=4", "sampling.schedule.max_draws=8", "evaluation.samples=1"]
     small += ["engine=transformers", "tracking.wandb=off", f"data.train={few}", f"evaluation.sets={{heldout: {few}}}"]
@@ -135,3 +138,18 @@ def test_must_needs_a_run_C06(tmp_path):
     process = start(tmp_path, "run_name=nobody", "resume=must")
     said, _ = process.communicate(timeout=200)
     assert process.returncode == 2 and "there is no such run to continue" in said and list(tmp_path.iterdir()) == []
+
+
+def test_a_value_network_stopped_and_continued_believes_what_it_would_have(tmp_path):
+    """Two runs of four steps, one of them by two processes: network and moments come back, and so all that follows from beliefs."""
+    (tmp_path / "few.jsonl").write_text(few_problems())
+    few = f"{{name: jsonl, path: {tmp_path}/few.jsonl, id: id}}"
+    small = ["batch.prompts_per_step=4", "sampling.schedule.mean_draws=4", "sampling.schedule.max_draws=8", "evaluation.every=1"]
+    small += ["engine=transformers", f"data.train={few}", f"evaluation.sets={{heldout: {few}}}", "evaluation.samples=1"]
+    for name, steps in (("straight", 4), ("stopped", 2), ("stopped", 4)):
+        train(tmp_path, *small, f"steps={steps}", f"run_name={name}", recipe="micro_est_value_net", shortened=False)
+    straight, stopped = tmp_path / "straight", tmp_path / "stopped"
+    pools = [[json.loads(line) for line in (run / "pools.jsonl").read_text().splitlines()] for run in (straight, stopped)]
+    assert set(pools[0][0]["beliefs"]) == {0.5} and 0.5 not in pools[0][2]["beliefs"]  # it had learned when it was stopped
+    assert pools[0] == pools[1] and told(stopped) == told(straight) and samples(stopped) == samples(straight)
+    assert sums(stopped, 4) == sums(straight, 4) and len(sums(straight, 4)) >= 6

@@ -19,6 +19,7 @@ from ada.engine.generation import Generation
 from ada.recipe.validate import read_recipe
 from ada.sampling.seeds import seed_of
 from ada.types import Draw, Prompt
+from tests.docs.pages import metric_patterns
 from tests.run.launch import ROOT, left_behind, metrics, samples, start, train, until_step
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -184,15 +185,7 @@ def test_a_signal_ends_the_run_in_order_within_10_seconds(tmp_path, number, engi
 
 def test_every_metric_is_documented_with_its_healthy_range(run):
     """And what to do where it leaves it, in docs/metrics.md. `<set>` and `<k>` stand for any name and number."""
-    meanings, healthy = (documented(part) for part in (ROOT / "docs/metrics.md").read_text().split("\n## "))
+    meanings, healthy = (metric_patterns(part) for part in (ROOT / "docs/metrics.md").read_text().split("\n## "))
     written = {name for step in metrics(run) for name in step} - {"step"}
     for table in (meanings, healthy):
         assert sorted(name for name in written if not any(re.fullmatch(pattern, name) for pattern in table)) == []
-
-
-def documented(text: str) -> list[str]:
-    """The names in the first column of a table, as patterns."""
-    cells = [line.split(" | ")[0] for line in text.splitlines() if line.startswith("| `")]
-    names = [name for cell in cells for name in re.findall(r"`([a-z_0-9/@<>]+)`", cell)]
-    times = [name for line in text.splitlines() if line.startswith("| `time/step`") for name in re.findall(r"`(time/[a-z]+)`", line)]
-    return [re.sub(r"<[a-z]+>", "[^/]+", name) for name in names + times]

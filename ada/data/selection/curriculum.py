@@ -21,9 +21,8 @@ class Curriculum:
     """Difficulty of a prompt: 1 - its pass rate as observed in this run, (k + 1) / (m + 2) of k right of m; 1/2 where never seen,
     unless its data has a pass rate (ada/data/columns.py): then k and m begin with it.
 
-    After each step with mean reward R: target <- clip(target + step tanh(sensitivity (R - reward_target)), 0, 1). The paper takes
-    difficulties from another model's pass rates before training, in percent; its step of 50 is 0.5 here, and alpha 2 and beta 0.5 are its own
-    (the authors' recipe for verl, recipe/adarft/run_adarft.sh).
+    After each step with mean reward R: target <- clip(target + step tanh(sensitivity (R - reward_target)), 0, 1). The authors (verl,
+    recipe/adarft) take difficulties from another model's pass rates before training, in percent: their eta of 50 is 0.5 here.
     """
 
     name: Literal["curriculum"] = "curriculum"
