@@ -1,6 +1,7 @@
 """wandb: offline without a key, never the reason a run ends, never imported where it is off."""
 
 import json
+import os
 import sqlite3
 import struct
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 from ada.observability.tracking import Tracker, Tracking
 from ada.types import StepRecord
+from tests.observability.wandb_server import wandb_server
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -177,10 +179,29 @@ print(first.id == again.id, again.faults)
 
 @pytest.mark.slow
 def test_a_run_that_goes_on_from_a_checkpoint_offline_is_whole_in_one_folder(tmp_path):
-    """Without gaps and without steps that go back, under the same id; the files of the process before are out of the way."""
+    """Without gaps and without steps that go back, under the same id, on a server that it is synced to later, too."""
     done = subprocess.run(
         [sys.executable, "-c", CONTINUED.format(folder=str(tmp_path))], capture_output=True, text=True, cwd=REPOSITORY, timeout=200
     )
     assert done.stdout.split() == ["True", "0"], done.stderr
     assert [(row["_step"], row["reward/mean"]) for row in logged(tmp_path)] == [(0, 0), (1, 0.125), (2, 0.25), (3, 0.9)]
     assert len(list(tmp_path.glob("wandb/superseded/offline-run-*"))) == 1
+    history, error = synced(tmp_path)
+    assert [(row["_step"], row["step"], row["reward/mean"]) for row in history] == [(0, 0, 0), (1, 1, 0.125), (2, 2, 0.25), (3, 3, 0.9)], (
+        error
+    )
+
+
+def synced(folder):
+    """What a server has of the runs in a folder after the command that the warning about going offline names, and what the command said."""
+    with wandb_server() as received:
+        done = subprocess.run(
+            [sys.executable, "-m", "wandb", "sync", *map(str, folder.glob("wandb/offline-run-*"))],
+            env=os.environ | {"WANDB_API_KEY": "0" * 40, "WANDB_BASE_URL": received.url},
+            capture_output=True,
+            text=True,
+            cwd=folder,
+            timeout=200,
+        )
+        assert done.returncode == 0, done.stderr
+        return received.history(), done.stderr
