@@ -79,7 +79,7 @@ def _steps_command(commands: Commands) -> None:
     command = _command(
         commands,
         STEPS,
-        "step times, tokens and idle GPUs of the usual samplers, and of a recipe's, before there are any GPUs",
+        "step times, tokens and idle GPUs of the usual samplers, and a recipe's, before there are GPUs",
         "Without options, at the proportions of the Reinforce-Ada paper; see docs/generation-cost.md.",
     )
     command.add_argument("name", metavar="RECIPE", nargs="?", help="a recipe whose sampler is looked at too; default: none")
