@@ -3,7 +3,8 @@
     response ── extraction ──► answer text ── spelling ──► canonical text ── reading ──► what it means ── comparison ──► 1.0 or 0.0
 
 Nothing here runs model text, needs a signal or starts a process, and all work is bounded (`answers/limits.py`): a score takes about a
-millisecond in any thread, and less than a second whatever the response.
+millisecond in any thread. What cannot be read is left to math-verify and sympy (`answers/library.py`), within bounds that end it in two
+seconds whatever the response.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ REPEATED = "|".join(
         r"""\cup|\cup(1,2)|[1,2]|甲|e^|2^|\log_2|\sin |sin |million |cm/|5 cm |'|x'|\textbf{\text{|1{,}000|1,000|000,|\!|½|√""",
         r"""²|\boxed{|\boxed{1}|\boxed{1},|\fbox|\boxed |answer: |answer is |The answer is $|#### 1 |答案是|<think>|</think>|*""",
         r"""\[|$$|<|im_end|>|x \in |ℝ\setminus|\{1,2\}|f(x)=|f(|1/x|1^1|\binom|1_5|12:30|≈|1≤x≤2|¤|€|np.|\operatorname{""",
-        r"""\circ|\mathbb{R}|\lfloor 1|therefore |∅""",
+        r"""\circ|\mathbb{R}|\lfloor 1|therefore |∅|\max(1,|C(1,2)|_1C_1|1≡|\pmod 3|1,…,|\hat{i|x^2<|0.1212|\det|half """,
     ]
 ).split("|")
 
