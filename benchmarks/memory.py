@@ -7,8 +7,9 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
+
+from ada.scratch import Scratch
 
 HIDDEN, LAYERS, VOCABULARY = 512, 8, 16384
 
@@ -43,7 +44,7 @@ def _measure(zero_stage: int) -> tuple[float, float]:
         num_key_value_heads=2,
         tie_word_embeddings=True,
     )
-    with tempfile.TemporaryDirectory(prefix="ada-bench-") as folder:
+    with Scratch("bench") as folder:
         pid = os.fork()
         if pid == 0:  # so that making the model does not count
             Qwen2ForCausalLM(config).save_pretrained(folder)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from ada.recipe.errors import RecipeError
 from ada.recipe.load import find_recipe
 from ada.recipe.schema import Recipe
 from ada.recipe.validate import read_recipe
+from ada.scratch import Scratch
 
 GOLDS = 1000  # problems whose gold answers the reward is tried on
 
@@ -31,7 +31,7 @@ def _check(name: str, overrides: list[str]) -> int:
         print(f"  {line}")
     print()
     unread: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="ada-check-") as scratch:
+    with Scratch("check") as scratch:
         faults = _parts(recipe, find_recipe(name).parent, Path(scratch), unread)
     verdict = (
         f"{recipe_name}: {f'{len(faults)} things are wrong' if len(faults) > 1 else 'failed'}" if faults else f"{recipe_name} is sound"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
-import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from ada.ranks import Ranks
 from ada.recipe.errors import RecipeError
 from ada.rewards.service import RewardService
 from ada.sampling.of_folder import collector_of_folder
+from ada.scratch import Scratch
 from ada.types import Prompt
 
 log = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ def evaluate_model(model: Model, name: str, suite: Suite, folder: Path, should_s
     settings = settings_of(model, name, suite)
     require_same(folder, settings)
     with ExitStack() as closing:
-        scratch = Path(closing.enter_context(tempfile.TemporaryDirectory(prefix="ada-eval-")))
+        scratch = Path(closing.enter_context(Scratch("eval")))
         served = with_positions(model.folder, suite, scratch)
         start_distributed()
         ranks = Ranks()

@@ -10,7 +10,6 @@ import logging
 import multiprocessing
 import os
 import queue
-import tempfile
 import threading
 import time
 from collections import Counter
@@ -25,6 +24,7 @@ from pebble import ProcessExpired, ProcessPool
 from ada.rewards import worker
 from ada.rewards.config import Reward
 from ada.rewards.functions import Facts, Score, Task
+from ada.scratch import Scratch
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class RewardService:
         """`import_from`: more folders to find the function's module in, beside the current. `log_path`: for what workers print."""
         self.failures: Counter[str] = Counter()  # by kind, since the start
         self._config = config
-        self._scratch = tempfile.TemporaryDirectory(prefix="ada-rewards-", ignore_cleanup_errors=True)
+        self._scratch = Scratch("rewards")
         self._preparation = worker.Preparation(
             parts=tuple((name, part.function, part.weight, part.arguments) for name, part in config.named.items()),
             import_from=tuple(str(Path(folder).absolute()) for folder in (".", *import_from)),
