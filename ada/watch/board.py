@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 
 import torch.distributed as dist
+
+from ada.watch.processes import Process
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +20,7 @@ class Sign:
     written: int
     still: float
     doing: str
-    host: str
-    pid: int
+    process: Process
 
 
 class Board:
@@ -40,7 +42,8 @@ class Board:
     def signs(self) -> dict[int, Sign]:
         """Of the other ranks that have left one yet."""
         keys = {rank: f"sign/{rank}" for rank in range(self.world) if rank != self.rank}
-        return {rank: Sign(**json.loads(self.store.get(key))) for rank, key in keys.items() if self.store.check([key])}
+        written = {rank: json.loads(self.store.get(key)) for rank, key in keys.items() if self.store.check([key])}
+        return {rank: Sign(**{**sign, "process": Process(**sign["process"])}) for rank, sign in written.items()}
 
     def fail(self, cause: str) -> str:
         """Names the cause of the job's end, and returns it: the first one to be named stays."""
@@ -53,9 +56,9 @@ class Board:
         """This rank has left its stacks."""
         self.store.set(f"told/{self.rank}", "")
 
-    def wait_until_told(self, seconds: float) -> None:
-        """Until all ranks have left their stacks, or those that can have."""
+    def wait_until_told(self, ranks: Collection[int], seconds: float) -> list[int]:
+        """Until these have left their stacks, for so long at most; those that have not."""
         deadline = time.monotonic() + seconds
-        keys = [f"told/{rank}" for rank in range(self.world)]
-        while not self.store.check(keys) and time.monotonic() < deadline:
+        while (left := [rank for rank in ranks if not self.store.check([f"told/{rank}"])]) and time.monotonic() < deadline:
             time.sleep(0.1)
+        return left

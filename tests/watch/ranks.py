@@ -1,10 +1,11 @@
-"""Ranks of a job, forked, with nothing but the watcher and the store: one of them fails, dies, hangs or is stopped. Prints how each ended.
+"""Ranks of a job, forked, with nothing but the watcher and the store: one fails, dies, hangs, is stuck or stopped. Prints how each ended.
 
 python ranks.py FOLDER WHAT
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
@@ -55,6 +56,15 @@ def faulty(what: str) -> None:
         os.kill(os.getpid(), signal.SIGSTOP)
     if what == "hang":
         a_call_that_never_comes_back()
+
+    if what == "stuck":
+        a_call_that_lets_no_other_thread_run()
+
+
+def a_call_that_lets_no_other_thread_run() -> None:
+    mutex = ctypes.create_string_buffer(64)
+    for _ in range(2):
+        ctypes.PyDLL(None).pthread_mutex_lock(mutex)
 
 
 def a_call_that_never_comes_back() -> None:

@@ -46,12 +46,20 @@ def test_an_error_of_one_rank_is_told_by_all_D03(tmp_path):
     assert all("in rank_main" in stacks(tmp_path, rank) for rank in range(3))
 
 
-@pytest.mark.parametrize("what", ["death", "stop"])
-def test_a_rank_without_a_sign_of_life_ends_the_job_D03(tmp_path, what):
-    """One that is stopped is killed, or its launcher would wait for it."""
-    codes, seconds, said = job(tmp_path, what)
+def test_a_rank_that_is_gone_ends_the_job_D03(tmp_path):
+    codes, seconds, said = job(tmp_path, "death")
     assert codes == {0: 1, 1: -9, 2: 1} and max(seconds.values()) < 30
+    assert "rank 1 (process" in said and "is gone without a word" in said and "it was last seen working" in said
+    assert "in rank_main" in stacks(tmp_path, 0) and "in rank_main" in stacks(tmp_path, 2)
+
+
+@pytest.mark.parametrize(("what", "code", "where"), [("stop", 1, "in faulty"), ("stuck", -9, "in a_call_that_lets_no_other_thread_run")])
+def test_a_rank_without_a_sign_of_life_is_made_to_leave_its_stacks_and_to_end_D03(tmp_path, what, code, where):
+    """Its launcher would wait for it. One that was stopped goes on, hears what happened and ends by itself; the other is killed."""
+    codes, seconds, said = job(tmp_path, what)
+    assert codes == {0: 1, 1: code, 2: 1} and max(seconds.values()) < 30
     assert "rank 1 (process" in said and "has given no sign of life for" in said and "it was last seen working" in said
+    assert where in stacks(tmp_path, 1)
     assert "in rank_main" in stacks(tmp_path, 0) and "in rank_main" in stacks(tmp_path, 2)
 
 
