@@ -30,13 +30,13 @@ LINKED    := $(VENV)/linked-$(shell cat setup.cfg pyproject.toml | cksum | cut -
 OMP_NUM_THREADS ?= 1
 export OMP_NUM_THREADS
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
-# After ctrl-C torchrun gives each process one SIGINT and the seconds named here to write its checkpoint.
+# torchrun, but for what SIGTERM does. After ctrl-C it gives each process one SIGINT and the seconds named here to write its checkpoint.
 # One machine finds its ranks by itself; of several, each names the first's address and which of them it is.
 NNODES      ?= 1
 NODE_RANK   ?= 0
 MASTER_PORT ?= 29500
 RENDEZVOUS = $(if $(filter 1,$(NNODES)),--standalone,--nnodes=$(NNODES) --node-rank=$(NODE_RANK) --master-addr=$(MASTER_ADDR) --master-port=$(MASTER_PORT))
-TORCHRUN = $(VENV)/bin/torchrun $(RENDEZVOUS) --shutdown-timeout=300 --no-python --nproc-per-node=$(NPROC)
+TORCHRUN = $(VENV)/bin/python -m ada.launch $(RENDEZVOUS) --shutdown-timeout=300 --no-python --nproc-per-node=$(NPROC)
 LAUNCH = $(if $(filter-out 1,$(NPROC) $(NNODES)),$(TORCHRUN) )$(VENV)/bin/ada
 
 # The tests of one file share what is dear to start: a file goes to one process.

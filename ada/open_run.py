@@ -161,7 +161,7 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
             keeper=Keeper(recipe.checkpoints, path / "checkpoints", actor, ranks, dump(recipe), parts, pulse),
             pulse=pulse,
             stop=stop,
-            not_finite=NotFinite(recipe.trainer.not_finite_in_a_row),
+            not_finite=NotFinite(recipe.trainer.not_finite_in_a_row, path),
             memory=MemoryWatch(recipe.watch.memory_growth, ranks),
         )
         if checkpoint:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from ada.trainer.statistics import UpdateStats
@@ -16,10 +17,12 @@ FILES = 20  # batches written aside at most: what is wrong shows in the first on
 
 
 class NotFinite:
-    def __init__(self, limit: int):
-        self.limit = limit
+    def __init__(self, limit: int, run: Path):
+        """`run`: its folder, for people."""
+        self.limit, self.run = limit, run
         self.in_a_row = 0
         self._found = 0
+        self._newest = ""  # file
 
     def judge(self, step: int, number: int, stats: UpdateStats, share: Sequence[TokenSequence]) -> tuple[str, dict[str, Any]] | None:
         """Name and content of the file to write where update `number` of a step was not finite, else None."""
@@ -31,13 +34,17 @@ class NotFinite:
         log.warning("step %d, update %d: the %s is not finite; the update is skipped", step, number, stats.not_finite)
         name = f"not-finite/step-{step:06d}-update-{number}.json"
         content = {"not_finite": stats.not_finite, "sequences": [dataclasses.asdict(sequence) for sequence in share]}
-        return (name, content) if self._found <= FILES else None
+        if self._found > FILES:
+            return None
+        self._newest = name
+        return name, content
 
     def check(self) -> None:
         """Raises FloatingPointError where the limit is reached."""
         if self.in_a_row >= self.limit:
             raise FloatingPointError(
                 f"loss or gradient was not finite in {self.in_a_row} updates in a row (trainer.not_finite_in_a_row = {self.limit}). "
-                "Each was skipped: the weights are those before. Their sequences are in the run's folder under not-finite/; go on from the "
-                "last checkpoint with resume=changed, with a lower trainer.learning_rate for example"
+                f"Each was skipped: the weights are those before. Look for what is unusual in their sequences ({self.run / self._newest} "
+                f"and beside it), then go on from the last checkpoint: run_name={self.run.name} resume=changed, with a lower "
+                "trainer.learning_rate for example"
             )

@@ -24,13 +24,16 @@ def without_launcher() -> dict[str, str]:
 
 
 def start(
-    output: Path, *overrides: str, ranks: int = 1, recipe: str = "micro_seq_balance", shortened: bool = True
+    output: Path, *overrides: str, ranks: int = 1, recipe: str = "micro_seq_balance", shortened: bool = True, program: str = "ada"
 ) -> subprocess.Popen[str]:
-    """With a mark in its environment, by which every process it leaves can be found. Its standard output and error are one pipe."""
+    """With a mark in its environment, by which every process it leaves can be found. Its standard output and error are one pipe.
+
+    `program`: the module that is started in place of `ada`, with its arguments.
+    """
     ada = [
         sys.executable,
         "-m",
-        "ada",
+        program,
         "train",
         recipe,
         *(SHORT if shortened else ()),
@@ -41,7 +44,7 @@ def start(
     launcher = [
         sys.executable,
         "-m",
-        "torch.distributed.run",
+        "ada.launch",
         "--standalone",
         "--shutdown-timeout=300",
         f"--nproc-per-node={ranks}",
@@ -103,7 +106,7 @@ def ranks_of(output: Path) -> dict[int, int]:
     found = {}
     for pid in _processes(output):
         rank = next((int(entry[5:]) for entry in _entries(pid, "environ") if entry.startswith(b"RANK=")), None)
-        if rank is not None and {b"ada", b"train"} <= set(_entries(pid, "cmdline")):
+        if rank is not None and b"train" in _entries(pid, "cmdline"):
             found[rank] = pid
     return found
 

@@ -29,11 +29,14 @@ def test_several_machines_need_the_address_of_the_first():
     ("variables", "launcher"),
     [
         (["NPROC=1"], ".venv/bin/ada train"),
-        (["NPROC=4"], ".venv/bin/torchrun --standalone --shutdown-timeout=300 --no-python --nproc-per-node=4 .venv/bin/ada train"),
+        (
+            ["NPROC=4"],
+            ".venv/bin/python -m ada.launch --standalone --shutdown-timeout=300 --no-python --nproc-per-node=4 .venv/bin/ada train",
+        ),
         (
             ["NPROC=1", "NNODES=3", "NODE_RANK=2", "MASTER_ADDR=host"],
-            ".venv/bin/torchrun --nnodes=3 --node-rank=2 --master-addr=host --master-port=29500 --shutdown-timeout=300 --no-python "
-            "--nproc-per-node=1 .venv/bin/ada train",
+            ".venv/bin/python -m ada.launch --nnodes=3 --node-rank=2 --master-addr=host --master-port=29500 --shutdown-timeout=300 "
+            "--no-python --nproc-per-node=1 .venv/bin/ada train",
         ),
     ],
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from pathlib import Path
 
@@ -12,7 +10,7 @@ import torch
 from safetensors.torch import load_file
 
 from ada.data.microworld import BASE
-from tests.run.launch import left_behind, metrics, ranks_of, samples, start, train, until_step
+from tests.run.launch import left_behind, metrics, samples, start, train
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -79,17 +77,6 @@ def test_two_ranks_come_to_the_weights_of_one_rank(runs):
     first, second = (metrics(run)[1] for run in runs)
     for name in ("train/loss", "train/grad_norm", "train/entropy"):
         assert first[name] == pytest.approx(second[name], rel=1e-4, abs=1e-6), name
-
-
-def test_a_rank_that_dies_ends_the_job_D03(tmp_path):
-    process = start(tmp_path, "steps=1000", "engine=transformers", ranks=2)
-    until_step(process, 1)
-    os.kill(ranks_of(tmp_path)[1], signal.SIGKILL)
-    killed = time.monotonic()
-    said, _ = process.communicate(timeout=120)
-    assert time.monotonic() - killed < 30
-    assert process.returncode != 0
-    assert "Signal 9 (SIGKILL)" in said and left_behind(tmp_path, seconds=2) == []
 
 
 def test_a_fault_of_one_rank_ends_the_job_with_its_cause_D03(tmp_path):
