@@ -104,7 +104,7 @@ class Run:
 
     def pack(self, sequences: Sequence[TokenSequence]) -> list[Batch]:
         trainer = self.recipe.trainer
-        return pack(sequences, self.ranks.rank, self.ranks.world, trainer.micro_batch_tokens, trainer.row_tokens)
+        return pack(sequences, self.ranks.rank, self.ranks.world, trainer.micro_batch_tokens, trainer.row_tokens, self.actor.work)
 
     def sync(self) -> dict[str, float | None]:
         """Puts the actor's weights into the engine and proves that they arrived. Raises SyncError."""

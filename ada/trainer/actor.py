@@ -6,12 +6,11 @@ Every method but `updates` is collective: all ranks call it together, with equal
 from __future__ import annotations
 
 import itertools
-import logging
 import math
 from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Many
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import deepspeed
 import torch
@@ -20,19 +19,21 @@ import torch.distributed as dist
 from ada.contracts import Loss
 from ada.trainer import export, full_state
 from ada.trainer.batching import pack, to_batch
+from ada.trainer.budget import Budget
 from ada.trainer.config import TrainerConfig, learning_rate
 from ada.trainer.deepspeed_config import deepspeed_config, sharded_linear
-from ada.trainer.detour import Detour, decoder_layers
+from ada.trainer.detour import Detour, decoder_layers, whole_layers
 from ada.trainer.entropy_guidance import guided
 from ada.trainer.errors import OutOfMemory
 from ada.trainer.packed import masked
-from ada.trainer.pieces import fitted, on, padded, slots
+from ada.trainer.pieces import Piece, on, slots
 from ada.trainer.policy import load_policy
 from ada.trainer.reference import Reference
 from ada.trainer.statistics import Sums, UpdateStats
+from ada.trainer.work import Work
 from ada.types import Batch, Sequence
 
-log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 class Actor:
@@ -43,16 +44,18 @@ class Actor:
         source: Path,
         temperature: float,
         detour: Detour,
+        work: Work,
         reference: Reference | None = None,
     ):
         self.engine = engine
         self.detour = detour
+        self.work = work  # what `pack` deals to ranks by
         self.reference = reference  # where trainer.kl is set
         self.trainer = trainer
         self.source = source
         self.temperature = temperature
         self.updates = 0  # optimizer steps taken
-        self.budget = trainer.micro_batch_tokens  # slots of a micro-batch; halved whenever memory runs out
+        self.budget = Budget(trainer.micro_batch_tokens, engine.device)
 
     @classmethod
     def start(cls, model_folder: str | Path, trainer: TrainerConfig, dtype: torch.dtype, temperature: float) -> Actor:
@@ -62,6 +65,7 @@ class Actor:
         """
         config = deepspeed_config(trainer, dtype)
         policy = load_policy(Path(model_folder), dtype, trainer.gradient_checkpointing, config if trainer.zero_stage == 3 else None)
+        in_layers = sum(getattr(p, "ds_numel", p.numel()) for layer in decoder_layers(policy) for p in layer.parameters())
         optimizer = torch.optim.AdamW(
             policy.parameters(),
             lr=trainer.learning_rate,
@@ -70,17 +74,48 @@ class Actor:
             weight_decay=trainer.weight_decay,
             fused=True,
         )
-        if trainer.zero_stage == 3:  # a decoder layer is gathered and released as a whole, so that a rank can go around it
-            deepspeed.utils.set_z3_leaf_modules(policy, [type(decoder_layers(policy)[0])])
+        if trainer.zero_stage == 3:
+            whole_layers(policy)
         engine, *_ = deepspeed.initialize(model=policy, optimizer=optimizer, config=config, dist_init_required=False)
         reference = Reference(Path(model_folder), trainer, dtype, engine.device) if trainer.kl else None
-        return cls(engine, trainer, Path(model_folder), temperature, Detour(policy), reference)
+        detour = Detour(policy, reference.policy) if reference else Detour(policy)
+        work = Work.of_model(policy.model.config, in_layers)
+        return cls(engine, trainer, Path(model_folder), temperature, detour, work, reference)
 
     @torch.no_grad()
+    def passes(self, pieces: Many[Piece], temperature: float, read: Callable[[Piece, torch.Tensor], T]) -> list[T]:
+        """What `read` makes of each micro-batch, and what was cut along with it, and its [R, L] log-probs, in passes without gradient.
+
+        Where memory runs out on any rank, all are repeated from smaller micro-batches. The ranks may have unequally many, but at least one.
+        """
+        pieces = [(on(batch, self.engine.device), beside) for batch, beside in pieces]
+        while True:
+            found = []
+            with sharded_linear(self.trainer), self.detour.allowed():
+                for piece in self.budget.parts(pieces):
+                    self.detour.next_micro_batch()
+                    found.append(read(piece, self._forward(piece[0], temperature)[0]))
+            if not self.budget.largest_of_ranks(int(self.detour.failed)):
+                return found
+            self.budget.halve(pieces)
+
     def logprobs(self, batches: Many[Batch]) -> list[torch.Tensor]:
         """[R, L] float32 log-probs of the response tokens at the sampler's temperature, 0 outside the mask; one tensor per micro-batch."""
-        with sharded_linear(self.trainer):
-            return [self._forward(on(batch, self.engine.device), self.temperature)[0] for batch in batches]
+        ends = list(itertools.accumulate(map(slots, batches), initial=0))
+        places = [
+            torch.arange(start, end, device=self.engine.device).view_as(batch.tokens_RL)
+            for batch, start, end in zip(batches, ends, ends[1:], strict=False)
+        ]
+        found = torch.zeros(ends[-1], device=self.engine.device)
+
+        def read(piece: Piece, logprobs: torch.Tensor) -> None:
+            batch, place = piece
+            if place is not None:
+                found[place[batch.mask_RL]] = logprobs[batch.mask_RL]
+
+        if batches:
+            self.passes(list(zip(batches, places, strict=True)), self.temperature, read)
+        return [found[place] for place in places]
 
     def old_logprobs(self, batches: Many[Batch]) -> list[torch.Tensor]:
         """[R, L] log-probs that later updates of the step take their ratio from; to be asked for before its first."""
@@ -101,12 +136,11 @@ class Actor:
         if not self._has_gradient(batches, loss, tokens):
             return UpdateStats(tokens, sequences, rate, skipped=True)
         old = [None] * len(batches) if old_logprobs is None else [o.to(self.engine.device) for o in old_logprobs]
-        retries, pooled = 0, self._accumulate(batches, old, loss)
-        while pooled["out_of_memory"]:
-            retries += 1
+        pieces = list(zip(batches, old, strict=True))
+        while (pooled := self._accumulate(pieces, loss))["out_of_memory"]:
             self._step(rate, spoilt=True)  # DeepSpeed forgets the gradient
-            self._halve_budget(batches)
-            pooled = self._accumulate(batches, old, loss)
+            self.budget.halve(pieces)
+        retries = self.budget.halvings()
         norm = self._step(rate, spoilt=not math.isfinite(pooled["loss"]))
         if not math.isfinite(norm):
             found: Literal["loss", "gradient"] = "gradient" if math.isfinite(pooled["loss"]) else "loss"
@@ -143,14 +177,15 @@ class Actor:
     def token_logprobs(self, sequences: Many[tuple[int, ...]]) -> list[list[float]]:
         """Log-prob at temperature 1 of each token but the first, under the current weights. Each rank may ask for sequences of its own."""
         asked = [Sequence(s[:1], s[1:], (0.0,) * (len(s) - 1), 0.0, 0) for s in sequences]
-        batches = pack(asked, 0, 1, self.trainer.micro_batch_tokens, self.trainer.row_tokens)
-        most = torch.tensor(len(batches), device=self.engine.device)
-        dist.all_reduce(most, op=dist.ReduceOp.MAX)
+        batches = pack(asked, 0, 1, self.trainer.micro_batch_tokens, self.trainer.row_tokens) or [to_batch([], [], 0, 0)]
+
+        def read(piece: Piece, logprobs: torch.Tensor) -> tuple[list[int], list[float]]:
+            batch, _ = piece
+            return batch.sequence_RL[batch.mask_RL].tolist(), logprobs[batch.mask_RL].tolist()
+
         found: list[list[float]] = [[] for _ in sequences]
-        for batch in batches + [to_batch([], [], 0, 0)] * (int(most) - len(batches)):
-            with torch.no_grad(), sharded_linear(self.trainer):
-                logprobs = self._forward(on(batch, self.engine.device), 1.0)[0].cpu()
-            for index, value in zip(batch.sequence_RL[batch.mask_RL].tolist(), logprobs[batch.mask_RL].tolist(), strict=True):
+        for owners, values in self.passes([(batch, None) for batch in batches], 1.0, read):
+            for index, value in zip(owners, values, strict=True):
                 found[index].append(value)
         return found
 
@@ -189,18 +224,17 @@ class Actor:
             )
         return tokens > 0 and (pooled["signal"] != 0 or self.trainer.entropy_coefficient > 0 or self.trainer.kl is not None)
 
-    def _accumulate(self, batches: Many[Batch], old: Many[torch.Tensor | None], loss: Loss) -> dict[str, float]:
-        """Adds up the gradient of all micro-batches. DeepSpeed averages over ranks, hence the factor; the loss is a sum over all.
+    def _accumulate(self, pieces: Many[Piece], loss: Loss) -> dict[str, float]:
+        """Adds up the gradient of micro-batches with their old log-probs. DeepSpeed averages over ranks, hence the factor; the loss is a
+        sum over all.
 
         `out_of_memory`: of so many ranks. The gradient is then worth nothing, on any rank.
         """
-        pieces = fitted(zip(batches, old, strict=True), self.budget)
-        if self.budget < self.trainer.micro_batch_tokens:
-            pieces = padded(pieces, self._largest_of_ranks(len(pieces)))
+        parts = self.budget.parts(pieces)
         sums = Sums(self.engine.device)
         with sharded_linear(self.trainer), self.detour.allowed():
-            for k, (batch, before) in enumerate(pieces):
-                self.engine.set_gradient_accumulation_boundary(k == len(pieces) - 1)
+            for k, (batch, before) in enumerate(parts):
+                self.engine.set_gradient_accumulation_boundary(k == len(parts) - 1)
                 self.detour.next_micro_batch()
                 self._backward(self._loss(batch, before, loss, sums) * dist.get_world_size())
             sums.add("out_of_memory", torch.tensor(float(self.detour.failed)))
@@ -218,25 +252,6 @@ class Actor:
                 ) from error
             self.detour.failed = True
             self.engine._backward_epilogue()  # settles what the pass left in DeepSpeed's buckets
-
-    def _halve_budget(self, batches: Many[Batch]) -> None:
-        """For this update and those to come, on all ranks alike. Raises OutOfMemory where the largest micro-batch is one sequence."""
-        largest = self._largest_of_ranks(max(slots(batch) for batch, _ in fitted([(b, None) for b in batches], self.budget)))
-        self.budget = min(self.budget, largest) // 2
-        after = self._largest_of_ranks(max(slots(batch) for batch, _ in fitted([(b, None) for b in batches], self.budget)))
-        if after == largest:
-            raise OutOfMemory(
-                f"the update ran out of memory on a single sequence of {largest} tokens: set trainer.gradient_checkpointing=true, lower "
-                "generation.max_response_tokens, or use more ranks (NPROC) with trainer.zero_stage=3"
-            )
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-        log.warning("out of memory: the update is repeated with micro-batches of at most %d tokens, as are those to come", self.budget)
-
-    def _largest_of_ranks(self, number: int) -> int:
-        of_ranks = torch.tensor(number, device=self.engine.device)
-        dist.all_reduce(of_ranks, op=dist.ReduceOp.MAX)
-        return int(of_ranks)
 
     def _loss(self, batch: Batch, old: torch.Tensor | None, loss: Loss, sums: Sums) -> torch.Tensor:
         """The micro-batch's share of the update's loss: policy loss, corrected, minus entropy bonus, plus the pull to the reference."""

@@ -1,8 +1,9 @@
 """Sequences -> micro-batches of packed rows. Pure and deterministic: each rank works out the whole deal and takes its own share.
 
-Rows are filled by best fit, longest sequence first; they go to the rank with the fewest tokens so far, and a rank's rows are cut
-into micro-batches by a budget of tokens, the largest first: where memory does not suffice, that shows at once. All ranks get the same
-number of micro-batches; a short one gets batches without response tokens.
+Rows are filled by best fit, longest sequence first; they go to the rank with the least work so far, and a rank's rows are cut into
+micro-batches by a budget of slots, the largest first: where memory does not suffice, that shows at once. What a micro-batch takes grows
+with its slots alone: of logits no more than a piece ever stands (ada/trainer/policy.py). All ranks get the same number of micro-batches; a
+short one gets batches without response tokens.
 """
 
 from __future__ import annotations
@@ -13,23 +14,30 @@ from collections.abc import Sequence as Many
 
 import torch
 
+from ada.trainer.work import Work
 from ada.types import Batch, Sequence
 
+TOKENS_ALONE = Work()
 Row = list[int]  # indices into the update's sequences
 
 
-def pack(sequences: Many[Sequence], rank: int, world: int, micro_batch_tokens: int, row_tokens: int) -> list[Batch]:
+def pack(
+    sequences: Many[Sequence], rank: int, world: int, micro_batch_tokens: int, row_tokens: int, work: Work = TOKENS_ALONE
+) -> list[Batch]:
     """The micro-batches of `rank`, out of the update's whole list of sequences, which must be the same on every rank.
 
     A row holds max(longest sequence, row_tokens) tokens, or less where there would be fewer rows than ranks.
-    A micro-batch holds at most `micro_batch_tokens` slots (rows * their length), or one row where a row is longer.
+    A micro-batch holds at most `micro_batch_tokens` slots (rows * their length), or one row where a row is longer. `work`: what ranks are
+    to have equally much of.
     """
     for index, sequence in enumerate(sequences):
         _check(index, sequence)
     if not sequences:
         return []
     lengths = [len(s) for s in sequences]
-    dealt = _deal(_fill_rows(lengths, max(max(lengths), min(row_tokens, -(-sum(lengths) // world)))), lengths, world)
+    rows = _fill_rows(lengths, max(max(lengths), min(row_tokens, -(-sum(lengths) // world))))
+    costs = [work.of_row(_used(row, lengths), sum(len(sequences[i].response_ids) for i in row)) for row in rows]
+    dealt = [sorted((rows[r] for r in own), key=lambda row: -_used(row, lengths)) for own in _deal(costs, world)]
     cut = [sorted(_cut(rows, lengths, micro_batch_tokens), key=lambda m: -len(m) * _used(m[0], lengths)) for rows in dealt]
     mine = cut[rank] + [[]] * (max(map(len, cut)) - len(cut[rank]))
     tokens = sum(len(s.response_ids) for s in sequences)
@@ -94,16 +102,15 @@ def _used(row: Row, lengths: list[int]) -> int:
     return sum(lengths[i] for i in row)
 
 
-def _deal(rows: list[Row], lengths: list[int], world: int) -> list[list[Row]]:
-    """Rows to ranks, fullest first, each to the rank with the fewest tokens so far."""
-    used = {r: _used(row, lengths) for r, row in enumerate(rows)}
-    dealt: list[list[Row]] = [[] for _ in range(world)]
-    load = [0] * world
-    for r in sorted(used, key=lambda r: (-used[r], r)):
+def _deal(costs: list[float], world: int) -> list[list[int]]:
+    """Rows to ranks, the dearest first, each to the rank with the least so far."""
+    dealt: list[list[int]] = [[] for _ in range(world)]
+    load = [0.0] * world
+    for row in sorted(range(len(costs)), key=lambda row: (-costs[row], row)):
         rank = load.index(min(load))
-        dealt[rank].append(rows[r])
-        load[rank] += used[r]
-    return dealt
+        dealt[rank].append(row)
+        load[rank] += costs[row]
+    return [sorted(rows) for rows in dealt]
 
 
 def _cut(rows: list[Row], lengths: list[int], budget: int) -> list[list[Row]]:

@@ -59,7 +59,7 @@ class TrainerConfig:
         Field(description="what is sharded over the ranks: 1 optimizer state, 2 and gradients, 3 and weights; 0: nothing"),
     ] = 3
     micro_batch_tokens: Annotated[
-        int, Field(gt=0, description="slots of a forward pass on one rank; a longer single row is taken whole")
+        int, Field(gt=0, description="slots of a forward pass on one rank; a longer single row is taken whole. Logits need not be counted")
     ] = 16384
     row_tokens: Annotated[
         int,

@@ -1,4 +1,4 @@
-"""What a rank does when its memory runs out in the middle of a forward pass.
+"""What a rank does when its memory runs out in the middle of a forward pass, with gradient or without.
 
 Under ZeRO the other ranks wait for it at every layer, so it may neither stop nor start again. It goes on through the remaining layers
 without computing anything: each passes its input on and touches its weights, so that every gather and reduction takes place. What comes
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import deepspeed
 import torch
 from torch import nn
 
@@ -18,15 +19,16 @@ from ada.trainer.policy import Policy
 
 
 class Detour:
-    """Around the decoder layers and the head of a policy; acts only inside `allowed`, and leaves the backward pass alone."""
+    """Around the decoder layers and the heads of policies; acts only inside `allowed`, and leaves the backward pass alone."""
 
-    def __init__(self, policy: Policy):
+    def __init__(self, *policies: Policy):
         self.failed = False  # since the last `allowed` began
         self._active = False
         self._passed: set[int] = set()  # modules that this micro-batch goes around
-        for layer in decoder_layers(policy):
-            self._around(layer, lambda states, idle: states + idle.to(states.dtype))
-        self._around(policy.head, lambda states, idle: (_of_tokens(states, idle), _of_tokens(states, idle)))
+        for policy in policies:
+            for layer in decoder_layers(policy):
+                self._around(layer, lambda states, idle: states + idle.to(states.dtype))
+            self._around(policy.head, lambda states, idle: (_of_tokens(states, idle), _of_tokens(states, idle)))
 
     @contextmanager
     def allowed(self) -> Iterator[None]:
@@ -63,6 +65,11 @@ def decoder_layers(policy: Policy) -> list[nn.Module]:
     """Of a Hugging Face model: the modules of its one list of layers."""
     lists = [list(m) for m in policy.model.modules() if isinstance(m, nn.ModuleList)]
     return max(lists, key=len)
+
+
+def whole_layers(policy: Policy) -> None:
+    """Under ZeRO-3 each decoder layer is gathered and released as a whole, so that a rank can go around it."""
+    deepspeed.utils.set_z3_leaf_modules(policy, [type(decoder_layers(policy)[0])])
 
 
 def _of_tokens(states: torch.Tensor, idle: torch.Tensor) -> torch.Tensor:

@@ -12,7 +12,7 @@ from ada.trainer.batching import to_batch
 from ada.types import Batch
 
 Piece = tuple[Batch, torch.Tensor | None]
-"""A micro-batch and its [R, L] old log-probs; None where its own pass gives them."""
+"""A micro-batch and what is cut along with it: [R, L] old log-probs, for example; None: nothing."""
 
 
 def slots(batch: Batch) -> int:
@@ -48,9 +48,9 @@ def halved(piece: Piece) -> list[Piece]:
 
 def padded(pieces: list[Piece], count: int) -> list[Piece]:
     """With micro-batches without response tokens behind them, so that all ranks have equally many. `pieces` must not be empty."""
-    batch, old = pieces[0]
+    batch, beside = pieces[0]
     empty = on(to_batch([], [], batch.update_tokens, batch.update_sequences), batch.tokens_RL.device)
-    nothing: Piece = (empty, None if old is None else torch.zeros_like(empty.advantages_RL))
+    nothing: Piece = (empty, None if beside is None else beside.new_zeros(empty.tokens_RL.shape))
     return pieces + [nothing] * (count - len(pieces))
 
 
@@ -59,11 +59,11 @@ def on(batch: Batch, device: torch.device) -> Batch:
 
 
 def _part(piece: Piece, rows: slice, columns: slice) -> Piece:
-    batch, old = piece
+    batch, beside = piece
     part = _each(batch, lambda tensor: tensor[rows, columns])
     width = _used(part)
     part = _each(part, lambda tensor: tensor[:, :width])
-    return part, None if old is None else old[rows, columns][:, :width]
+    return part, None if beside is None else beside[rows, columns][:, :width]
 
 
 def _used(batch: Batch) -> int:

@@ -22,9 +22,8 @@ class PromptStates:
         trainer = self.actor.trainer
         # A response of one token that nobody reads: its slot is where the prompt has ended.
         asked = [Sequence(prompt.token_ids, (0,), (0.0,), 0.0, index) for index, prompt in enumerate(prompts)]
-        own: dict[int, torch.Tensor] = {}
-        for batch in pack(asked, self.ranks.rank, self.ranks.world, trainer.micro_batch_tokens, trainer.row_tokens):
-            own |= self._of_batch(batch)
+        batches = pack(asked, self.ranks.rank, self.ranks.world, trainer.micro_batch_tokens, trainer.row_tokens, self.actor.work)
+        own = {index: state for part in self._of_batches(batches) for index, state in part.items()}
         every = {index: state for share in self.ranks.gather(own) for index, state in share.items()}
         return torch.stack([every[index] for index in range(len(prompts))])
 
@@ -32,16 +31,19 @@ class PromptStates:
         """Rank 0's: what ranks decide by may not differ in a rounding. Collective."""
         return self.ranks.gather(values)[0]
 
-    def _of_batch(self, batch: Batch) -> dict[int, torch.Tensor]:
-        kept: list[torch.Tensor] = []
-        hook = self.actor.engine.module.model.base_model.register_forward_hook(lambda _, __, output: kept.append(output.last_hidden_state))
+    def _of_batches(self, batches: Many[Batch]) -> list[dict[int, torch.Tensor]]:
+        newest: list[torch.Tensor] = []
+        base = self.actor.engine.module.model.base_model
+        hook = base.register_forward_hook(lambda _, __, output: newest.__setitem__(slice(None), [output.last_hidden_state]))
         try:
-            self.actor.logprobs([batch])
+            return self.actor.passes([(batch, None) for batch in batches], 1.0, lambda piece, _: _of_batch(piece[0], newest[0]))
         finally:
             hook.remove()
-        states_RLH = kept[0].float().cpu()
-        found = {}
-        for index in batch.sequence_RL[batch.mask_RL].tolist():
-            states_TH = states_RLH[(batch.sequence_RL == index) & ~batch.mask_RL]
-            found[index] = torch.cat([states_TH[-1], states_TH.mean(0)])
-        return found
+
+
+def _of_batch(batch: Batch, states_RLH: torch.Tensor) -> dict[int, torch.Tensor]:
+    found = {}
+    for index in batch.sequence_RL[batch.mask_RL].tolist():
+        states_TH = states_RLH[(batch.sequence_RL == index) & ~batch.mask_RL].float().cpu()
+        found[index] = torch.cat([states_TH[-1], states_TH.mean(0)])
+    return found

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from ada.trainer.config import TrainerConfig
+from ada.trainer.detour import whole_layers
 from ada.trainer.policy import load_policy
 from ada.types import Batch
 
@@ -25,10 +26,12 @@ class Reference:
                 "zero_optimization": {"stage": 3, "memory_efficient_linear": False},
                 "steps_per_print": None,
             }
-            policy = load_policy(folder, dtype, gradient_checkpointing=False, sharding=config).requires_grad_(False)
-            self.model = deepspeed.initialize(model=policy, config=config, dist_init_required=False)[0]
+            self.policy = load_policy(folder, dtype, gradient_checkpointing=False, sharding=config).requires_grad_(False)
+            whole_layers(self.policy)
+            self.model = deepspeed.initialize(model=self.policy, config=config, dist_init_required=False)[0]
         else:
-            self.model = load_policy(folder, dtype, gradient_checkpointing=False).requires_grad_(False).to(device)
+            self.policy = load_policy(folder, dtype, gradient_checkpointing=False).requires_grad_(False).to(device)
+            self.model = self.policy
 
     @torch.no_grad()
     def logprobs(self, batch: Batch, temperature: float) -> torch.Tensor:

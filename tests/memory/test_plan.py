@@ -52,6 +52,13 @@ def test_shards_of_eight_ranks():
     assert parts["logits"] == 12 * 2**26
 
 
+def test_logits_take_no_more_the_more_tokens_a_micro_batch_has():
+    """So that its size may be told in tokens alone: of the logits, one piece stands at a time."""
+    small, large = (plan(recipe(f"trainer.micro_batch_tokens={tokens}"), SIZE, 8, GPU).parts for tokens in (16_384, 65_536))
+    assert small["logits"] == large["logits"] == 12 * 2**26
+    assert large["activations"] == 4 * small["activations"]
+
+
 @pytest.mark.parametrize(("stage", "weights", "gradients", "optimizer"), [(0, 1, 1, 1), (1, 1, 1, 8), (2, 1, 8, 8), (3, 8, 8, 8)])
 def test_each_stage_shards_what_it_says(stage, weights, gradients, optimizer):
     found = plan(recipe(f"trainer.zero_stage={stage}", "model.dtype=float32"), dataclasses.replace(SIZE, parameter_bytes=4), 8, GPU).parts

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 import torch
+from torch import nn
 
-from ada.trainer.actor import Actor
 from ada.trainer.detour import decoder_layers
 
 
@@ -20,19 +22,25 @@ class _Backward(torch.autograd.Function):
         raise torch.OutOfMemoryError("stand-in: backward")
 
 
-def too_small_for(actor: Actor, room: int, where: Literal["forward", "backward"] = "forward") -> list[int]:
-    """From now on the last layer's MLP has room for `room` slots with gradients. The sizes it failed at are put into the list."""
-    mlp = decoder_layers(actor.engine.module)[-1].mlp
+@contextmanager
+def too_small_for(
+    policy: nn.Module, room: int, where: Literal["forward", "backward", "without gradient"] = "forward"
+) -> Iterator[list[int]]:
+    """Inside, the last layer's MLP has room for `room` slots in passes of the kind. The sizes it failed at are put into the list."""
+    mlp = decoder_layers(policy)[-1].mlp
     inner, failed = mlp.forward, []
 
     def forward(states):
         slots = states.shape[0] * states.shape[1]
-        if slots <= room or not torch.is_grad_enabled():
+        if slots <= room or torch.is_grad_enabled() != (where != "without gradient"):
             return inner(states)
         failed.append(slots)
-        if where == "forward":
-            raise torch.OutOfMemoryError("stand-in: forward")
-        return _Backward.apply(inner(states))
+        if where == "backward":
+            return _Backward.apply(inner(states))
+        raise torch.OutOfMemoryError(f"stand-in: {where}")
 
     mlp.forward = forward
-    return failed
+    try:
+        yield failed
+    finally:
+        mlp.forward = inner

@@ -5,8 +5,10 @@ import random
 
 import pytest
 import torch
+from transformers import Qwen2Config
 
 from ada.trainer.batching import pack
+from ada.trainer.work import Work
 from ada.types import Sequence
 from tests.trainer.plain import sequences
 
@@ -60,6 +62,38 @@ def test_rows_waste_little_and_ranks_are_level():
     assert max(used) - min(used) <= 256
     assert sum(used) == sum(map(len, items))
     assert slots < 1.05 * sum(used)
+
+
+def dealt(items: list[Sequence], work: Work) -> list[list[int]]:
+    """Lengths of the sequences of each of two ranks; each sequence is a row of its own."""
+    found = [unpack(pack(items, rank, 2, 1, 1, work)) for rank in range(2)]
+    return [sorted(index for index in share) for share in found]
+
+
+def test_ranks_get_equal_work_not_equally_many_tokens():
+    """One sequence of 10 tokens and three of 6, which do not fit beside one another. By tokens, 10 + 6 against 6 + 6; by attention alone,
+    100 against 36 + 36 + 36."""
+    items = [Sequence((1,), (2,) * (n - 1), (-1.0,) * (n - 1), 0.5, 0) for n in (10, 6, 6, 6)]
+    assert dealt(items, Work()) == [[0, 3], [1, 2]]
+    assert dealt(items, Work(attention=10.0)) == [[0], [1, 2, 3]]
+
+
+def test_logits_are_work_too():
+    """Four sequences of 10 tokens, two of them with one response token, two with nine. Where logits cost as much as all layers, that is 11
+    and 19: no rank gets both of the dear ones, as it does by tokens."""
+    items = [Sequence((1,) * (10 - n), (2,) * n, (-1.0,) * n, 0.5, 0) for n in (1, 9, 1, 9)]
+    assert dealt(items, Work()) == [[0, 2], [1, 3]]
+    assert dealt(items, Work(head=1.0)) == [[0, 1], [2, 3]]
+
+
+def test_the_work_of_a_model_is_counted_from_its_shape():
+    """Four layers of 1,000 weights in all, a head of 8 x 100, attention over 2 heads of 6: 2 x 12 x 4 products a pair of slots."""
+    config = Qwen2Config(
+        hidden_size=8, vocab_size=100, num_attention_heads=2, head_dim=6, num_hidden_layers=4, num_key_value_heads=1, intermediate_size=8
+    )
+    work = Work.of_model(config, 1000)
+    assert (work.head, work.attention) == (0.8, 0.096)
+    assert work.of_row(10, 5) == pytest.approx(10 + 0.8 * 5 + 0.096 * 100)
 
 
 def test_a_rank_without_work_gets_empty_batches():

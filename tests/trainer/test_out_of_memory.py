@@ -1,4 +1,5 @@
-"""Memory runs out in the update: the same step with the same gradient, from smaller micro-batches. Two ranks: test_two_ranks.py."""
+"""Memory runs out: the same update with the same gradient, the same passes without one, from smaller micro-batches. Two ranks:
+test_two_ranks.py."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import torch
 
 from ada.observability.metrics import training_metrics
 from ada.trainer.errors import OutOfMemory
+from ada.trainer.kl.k3 import K3
 from ada.trainer.losses.clipped import Clipped
 from tests.trainer.plain import sequences
 from tests.trainer.small_memory import too_small_for
@@ -22,22 +24,47 @@ def test_the_update_is_repeated_with_the_same_gradient(tiny_model, stage, where,
     roomy, small = (start(tiny_model, zero_stage=stage, gradient_checkpointing=checkpointing) for _ in range(2))
     b = batches(roomy, sequences())
     old = roomy.logprobs(b)
-    failed = too_small_for(small, 30, where)
-    for again in (False, True):
-        expected, found = roomy.update(b, old, Clipped()), small.update(b, old, Clipped())
-        assert found.memory_retries == (0 if again else 2)  # 70 slots, 35, 17
-        assert (failed != []) != again
-        assert found.grad_norm == pytest.approx(expected.grad_norm, rel=1e-5)
-        assert found.loss == pytest.approx(expected.loss, rel=1e-5, abs=1e-6)
-        failed.clear()
-        assert training_metrics([found, found], 1.0)["train/memory_retries"] == 2 * found.memory_retries
+    with too_small_for(small.engine.module, 30, where) as failed:
+        for again in (False, True):
+            expected, found = roomy.update(b, old, Clipped()), small.update(b, old, Clipped())
+            assert found.memory_retries == (0 if again else 2)  # 70 slots, 35, 17
+            assert (failed != []) != again
+            assert found.grad_norm == pytest.approx(expected.grad_norm, rel=1e-5)
+            assert found.loss == pytest.approx(expected.loss, rel=1e-5, abs=1e-6)
+            failed.clear()
+            assert training_metrics([found, found], 1.0)["train/memory_retries"] == 2 * found.memory_retries
     for x, y in zip(weights(roomy).values(), weights(small).values(), strict=True):
         torch.testing.assert_close(x, y, atol=2e-6, rtol=1e-5)
+
+
+def test_passes_without_gradient_are_repeated_with_the_same_result_and_counted(tiny_model):
+    """Old log-probs, the scoring of probes, and the reference's pass within the update."""
+    roomy, small = (start(tiny_model, kl=K3(coefficient=0.05)) for _ in range(2))
+    b = batches(roomy, sequences())
+    asked = [s.prompt_ids + s.response_ids for s in sequences()]
+    scored, old = roomy.token_logprobs(asked), roomy.logprobs(b)
+    with too_small_for(small.engine.module, 30, "without gradient") as failed:
+        for values, expected in zip(small.token_logprobs(asked), scored, strict=True):
+            assert values == pytest.approx(expected, abs=1e-5)
+        assert failed
+        failed.clear()
+        small.budget.slots = 70
+        found = small.logprobs(b)
+        assert failed and [tuple(values.shape) for values in found] == [tuple(batch.tokens_RL.shape) for batch in b]
+        torch.testing.assert_close(found, old, atol=1e-5, rtol=1e-5)
+    small.budget.slots = 70
+    with too_small_for(small.reference.policy, 30, "without gradient") as failed:
+        found, expected = small.update(b, old, Clipped()), roomy.update(b, old, Clipped())
+        assert failed and found.grad_norm == pytest.approx(expected.grad_norm, rel=1e-5)
+    assert found.memory_retries == 6  # 70 slots, 35, 17, three times
+    assert small.update(b, old, Clipped()).memory_retries == 0
 
 
 def test_a_sequence_that_does_not_fit_is_told_with_the_keys_to_change(tiny_model):
     actor = start(tiny_model)
     b = batches(actor, sequences())
-    too_small_for(actor, 5)
-    with pytest.raises(OutOfMemory, match=r"a single sequence of \d+ tokens: set trainer.gradient_checkpointing=true"):
+    with (
+        too_small_for(actor.engine.module, 5),
+        pytest.raises(OutOfMemory, match=r"a single sequence of \d+ tokens: set trainer.gradient_checkpointing=true"),
+    ):
         actor.update(b, None, Clipped())

@@ -7,6 +7,7 @@ import math
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from ada.trainer import policy as policy_module
 from ada.trainer.batching import pack, to_batch
@@ -88,23 +89,40 @@ def test_entropy_of_a_uniform_law_and_its_gradient():
     assert states.grad[0, 0].item() == pytest.approx((entropy(1 + 1e-5) - entropy(1 - 1e-5)) / 2e-5, rel=1e-4)
 
 
+class Wide(TorchDispatchMode):
+    """The most rows of any tensor of so many columns that is made inside."""
+
+    def __init__(self, columns: int):
+        super().__init__()
+        self.columns, self.rows = columns, 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        made = function(*args, **(kwargs or {}))
+        for tensor in made if isinstance(made, tuple | list) else [made]:
+            if isinstance(tensor, torch.Tensor) and tensor.ndim == 2 and tensor.shape[1] == self.columns:
+                self.rows = max(self.rows, tensor.shape[0])
+        return made
+
+
 def test_pieces_of_the_head_change_neither_values_nor_gradients_Y02(monkeypatch):
-    """And between forward and backward no tensor as wide as the vocabulary is kept."""
+    """And between forward and backward no tensor as wide as the vocabulary is kept, nor does one of more tokens than a piece ever stand."""
     torch.manual_seed(0)
-    head = Head(torch.nn.Linear(8, 1600))
-    states, targets = torch.randn(30, 8, requires_grad=True), torch.randint(1600, (30,))
-    results, kept = [], []
+    head = Head(torch.nn.Linear(4, 1600))
+    states, targets = torch.randn(30, 4, requires_grad=True), torch.randint(1600, (30,))
+    results, kept, tallest = [], [], []
     for logits_at_once in (2**26, 7 * 1600):
         monkeypatch.setattr(policy_module, "LOGITS_AT_ONCE", logits_at_once)
-        saved = []
-        with torch.autograd.graph.saved_tensors_hooks(lambda t, saved=saved: (saved.append(t.shape), t)[1], lambda t: t):
+        saved, wide = [], Wide(1600)
+        with wide, torch.autograd.graph.saved_tensors_hooks(lambda t, saved=saved: (saved.append(t.shape), t)[1], lambda t: t):
             logprobs, entropy = head(states, targets, 0.8, True)
-        gradients = torch.autograd.grad((logprobs + 2 * entropy).sum(), [states, *head.parameters()])
+        with wide:
+            gradients = torch.autograd.grad((logprobs + 2 * entropy).sum(), [states, *head.parameters()])
+        tallest.append(wide.rows)
         results.append([logprobs, entropy, *gradients])
         kept.append(torch.Size([30, 1600]) in saved or torch.Size([7, 1600]) in saved)
     for whole, pieces in zip(*results, strict=True):
         torch.testing.assert_close(whole, pieces, atol=1e-5, rtol=1e-5)
-    assert kept == [True, False]
+    assert kept == [True, False] and tallest == [30, 7]
 
 
 def test_a_head_that_is_more_than_linear_is_refused(tiny_model, tmp_path):

@@ -53,12 +53,7 @@ def one_stage(folder: Path, scratch: Path, stage: int, rank: int) -> dict:
     seen["lone"] = dataclasses.asdict(actor.update(lone, actor.logprobs(lone), Clipped()))
     seen["scored"] = actor.token_logprobs([s.prompt_ids + s.response_ids for s in sequences(5 if rank == 0 else 0)])
     seen["still"] = still(folder, stage, batches)
-    # memory runs out in the middle of rank 1's passes alone: both halve their micro-batches, and come to the first update's gradient
-    small = start(folder, stage)
-    failed = too_small_for(small, 40 if rank == 1 else 10_000)
-    seen["repeated"] = dataclasses.asdict(small.update(batches, small.old_logprobs(batches), Clipped()))
-    seen["failed_on"] = [None, None]
-    torch.distributed.all_gather_object(seen["failed_on"], len(failed))
+    seen |= in_small_memory(folder, stage, batches, rank)
     actor.save_hf(scratch / f"hf{stage}")
     seen["final"] = weights(actor)
     return seen
@@ -82,6 +77,24 @@ def loaded(folder: Path, rank: int) -> dict:
         trained = [torch.equal(a, b) for a, b in zip(weights(parted).values(), weights(whole).values(), strict=True)]
         sizes = {name: p.numel() for name, p in plain.named_parameters()}
         seen[dtype] = {"held": held, "sizes": sizes, "equal": equal, "buffers": buffers, "stats": stats, "trained": trained}
+    return seen
+
+
+def in_small_memory(folder: Path, stage: int, batches: list[Batch], rank: int) -> dict:
+    """Memory runs out in the middle of rank 1's passes alone: both ranks halve their micro-batches, and come to the same as with more."""
+    small, room = start(folder, stage), 40 if rank == 1 else 10_000
+    old = small.old_logprobs(batches)
+    with too_small_for(small.engine.module, room) as in_update:
+        seen = {"repeated": dataclasses.asdict(small.update(batches, old, Clipped()))}
+    small.budget.slots = 70
+    with too_small_for(small.reference.policy, room, "without gradient") as in_reference:
+        seen["repeated_with_reference"] = dataclasses.asdict(small.update(batches, old, Clipped()))
+    expected = small.logprobs(batches)
+    small.budget.slots = 70
+    with too_small_for(small.engine.module, room, "without gradient") as in_pass:
+        gaps = [float((a - b).abs().max()) for a, b in zip(small.logprobs(batches), expected, strict=True)]
+    seen |= {"gap": max(gaps), "halvings": small.budget.halvings(), "failed_on": [None, None]}
+    torch.distributed.all_gather_object(seen["failed_on"], [len(in_update), len(in_reference), len(in_pass)])
     return seen
 
 
