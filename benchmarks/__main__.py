@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import time
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -20,9 +19,10 @@ GENERATION_PAIRS, UPDATE_PAIRS, OPEN_PROMPTS, ANSWERS = 9, 11, 10_000, 10_000
 
 def main(overrides: list[str]) -> None:
     from ada.recipe.validate import read_recipe
+    from ada.scratch import Scratch
 
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="ada-bench-") as scratch:
+    with Scratch("bench") as scratch:
         _, recipe = read_recipe(RECIPE, [*overrides, f"output={scratch}", "tracking.wandb=off"])
         from ada.trainer.distributed import start_distributed
 
@@ -30,6 +30,7 @@ def main(overrides: list[str]) -> None:
         from ada.open_run import open_run
         from ada.shutdown import StopRequest
         from benchmarks.bookkeeping import microseconds_per_response
+        from benchmarks.checkpoint import saving_against_plain, seconds_held_up
         from benchmarks.collecting import ways_to_collect
         from benchmarks.generation import collector_against_plain
         from benchmarks.memory import peak_in_model_sizes
@@ -44,6 +45,10 @@ def main(overrides: list[str]) -> None:
             say(collector_against_plain(run, GENERATION_PAIRS).line("collector / vLLM alone"))
             ways_to_collect(run, say)
             say(sync_against_copy(run, UPDATE_PAIRS).line("weight sync / copy of the bytes", unit="numbers/s"))
+            saving = saving_against_plain(run, UPDATE_PAIRS)
+            say(saving.line("checkpoint / torch.save and fsync", unit="bytes/s"))
+            held_up, size = seconds_held_up(saving, run)
+            say(f"{'checkpoint, training waits for':<34} {1000 * held_up:.0f} ms, for {size / 2**20:.1f} MiB of weights and moments")
             say(packed_against_padded(recipe, UPDATE_PAIRS).line("update, packed / padded"))
             for stage in (0, 1, 2, 3):
                 say(actor_against(bare_deepspeed, recipe, stage, UPDATE_PAIRS).line(f"actor, stage {stage} / bare DeepSpeed"))

@@ -1,5 +1,6 @@
 """wandb: offline without a key, never the reason a run ends, never imported where it is off."""
 
+import inspect
 import json
 import os
 import sqlite3
@@ -158,6 +159,41 @@ def test_another_tracker_of_a_continued_run_forgets_what_came_after_the_checkpoi
     events = EventAccumulator(str(tmp_path / "tensorboard"))
     events.Reload()
     assert [(event.step, event.value) for event in events.Scalars("reward/mean")] == [(0, 0.0), (1, 0.25), (2, 1.0)]
+
+
+@pytest.mark.slow  # imports wandb
+def test_a_run_that_goes_on_online_asks_for_its_own_curves_and_sends_only_what_is_not_there(tmp_path, monkeypatch):
+    """wandb itself checks the arguments by its own signature; there is no server here that it could ask."""
+    import wandb
+
+    from ada.observability import tracking
+
+    class Online:
+        offline, url, starting_step = False, "https://wandb.example/run", 3
+
+        def __init__(self):
+            self.logged, self.summary = [], {}
+
+        def define_metric(self, *_, **__):
+            pass
+
+        def log(self, metrics, step):
+            self.logged.append(step)
+
+        def finish(self, exit_code):
+            pass
+
+    run, asked, signature = Online(), {}, inspect.signature(wandb.init)
+    monkeypatch.setattr(wandb, "init", lambda **given: asked.update(signature.bind(**given).arguments) or run)
+    monkeypatch.setattr(tracking, "check_reachable", lambda url: None)
+    earlier = [StepRecord(step, {"reward/mean": 0.5}) for step in range(3)]
+    tracker = Tracker(Tracking(wandb="online"), tmp_path, "name", {}, id="abcd1234", earlier=earlier)
+    for step in (2, 3, 4):  # the checkpoint was older than what wandb has
+        tracker.log(StepRecord(step, {"reward/mean": 0.5}))
+    tracker.close()
+    assert (asked["id"], asked["resume"], asked["mode"], tracker.faults) == ("abcd1234", "allow", "online", 0)
+    assert run.logged == [3, 4]
+    assert (tmp_path / "wandb/run-id").read_text() == "abcd1234"
 
 
 CONTINUED = """
