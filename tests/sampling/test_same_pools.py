@@ -30,8 +30,8 @@ from ada.types import Attempt, Draw, PassRate, Pool, Prompt
 pytestmark = pytest.mark.slow
 
 GENERATION = Generation(max_prompt_tokens=13, max_response_tokens=20)
-SCHEDULE = Seq(exit="balance", check_every=4, max_draws=16, positives=2)
-SEED, NAME, EVERY = 11, "step-1", 64
+SCHEDULE = Seq(exit="balance", check_every=4, max_draws=32, positives=2)
+SEED, NAME, EVERY = 11, "step-1", 86
 WINDOWS = [4, 8, 16, 32]
 
 
