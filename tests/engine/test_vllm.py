@@ -120,6 +120,6 @@ def test_two_ranks_each_with_an_engine_of_its_own_and_both_with_one(tied_folder:
     script = Path(__file__).with_name("two_ranks.py")
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2", str(script), tied_folder]
     root = Path(vllm_engine.__file__).parents[3]
-    ran = subprocess.run(command, cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, timeout=240, text=True)
+    ran = subprocess.run(command, cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, timeout=290, text=True)
     assert ran.returncode == 0, ran.stderr[-3000:]
     assert ran.stdout.count("rank is done") == 2
