@@ -18,7 +18,7 @@ from ada.recipe.validate import read_recipe
 from tests.docs.pages import ROOT, commands
 from tests.run.launch import SHORT
 
-RUN = ("report", "plan", "simulate")  # subcommands that take a second or two
+RUN = ("report", "plan", "simulate", "recipes")  # subcommands that take a second or two
 ADA = [words[1:] for words in commands() if words[0] == "ada"]
 MAKE = [words[1:] for words in commands() if words[0] == "make"]
 
