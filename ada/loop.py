@@ -82,8 +82,9 @@ def update(run: Run, step: int, pools: list[Pool]) -> dict[str, float | None]:
         pools = [trainer.overlong.shape(pool, recipe.generation.max_response_tokens) for pool in pools]
     groups = [group_of(pool, recipe.sampling.group, size, seed_of(recipe.seed, "group", step, pool.prompt.id)) for pool in pools]
     replayed = run.replay.draw(step) if run.replay is not None else []
-    sequences = to_sequences([*groups, *replayed], recipe.advantage, recipe.objective, trainer.zero_variance, trainer.truncated)
-    own, again = [s for s in sequences if not s.age], [s for s in sequences if s.age]
+    version = run.actor.updates  # of the weights that the step drew with
+    sequences = to_sequences([*groups, *replayed], recipe.advantage, recipe.objective, trainer.zero_variance, trainer.truncated, version)
+    own, again = [s for s in sequences if s.group < len(groups)], [s for s in sequences if s.group >= len(groups)]
     parts = zip(*(shares(some, recipe.batch.updates_per_step) for some in (own, again)), strict=True)
     packed = [share for share in (fresh + stored for fresh, stored in parts) if share]
     batches = [run.pack(share) for share in packed]
@@ -97,10 +98,7 @@ def update(run: Run, step: int, pools: list[Pool]) -> dict[str, float | None]:
         log.warning("%s", remark)
     seconds = time.perf_counter() - started
     return (
-        signal_metrics(recipe.batch.prompts_per_step, own)
-        | replay_metrics(replayed, stats)
-        | entry.metrics()
-        | training_metrics(stats, seconds)
+        signal_metrics(recipe.batch.prompts_per_step, own) | replay_metrics(replayed) | entry.metrics() | training_metrics(stats, seconds)
     )
 
 

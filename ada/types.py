@@ -17,6 +17,9 @@ import torch
 FinishReason = Literal["stop", "length"]
 """`stop`: the response ended by itself (any end id or stop string). `length`: it was cut off by its token budget."""
 
+Spans = tuple[tuple[int, int], ...]
+"""(weight version, tokens): who wrote a response, one run of tokens after the other. Versions never fall."""
+
 Outcome = Literal["resolved", "exhausted", "gave_up"]
 """Why a prompt's sampling ended: its stop rule held, its budget ran out, or its schedule gave it up early."""
 
@@ -47,7 +50,17 @@ class Response:
     token_ids: tuple[int, ...]  # sampled ids verbatim, the end token included
     logprobs: tuple[float, ...]  # of each sampled id under the law it was sampled from (temperature, top_p, top_k)
     finish_reason: FinishReason
-    weight_version: int  # optimizer updates behind the weights that wrote it
+    weight_version: int  # optimizer updates behind the weights that wrote it: its last tokens, where others wrote the first
+    earlier: Spans = ()  # of those first tokens, in their order
+
+    @property
+    def versions(self) -> Spans:
+        """Of all its tokens."""
+        return (*self.earlier, (self.weight_version, len(self.token_ids) - sum(tokens for _, tokens in self.earlier)))
+
+    def older_than(self, version: int) -> int:
+        """Its tokens that older weights than these wrote; they are its first ones."""
+        return sum(tokens for written_by, tokens in self.versions if written_by < version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +157,7 @@ class Sequence:
     advantage: float
     group: int  # index of its group in the step
     by_entropy: bool = False  # each token's share of the advantage is set by its entropy (ada/trainer/entropy_guidance.py)
-    age: int = 0  # of its group
+    stale: int = 0  # so many of its first response tokens were drawn under older weights than the step's
 
     def __len__(self) -> int:
         return len(self.prompt_ids) + len(self.response_ids)
@@ -160,7 +173,7 @@ class Batch:
     sampler_logprobs_RL: torch.Tensor  # float32, 0 outside the mask
     advantages_RL: torch.Tensor  # float32, 0 outside the mask
     by_entropy_RL: torch.Tensor  # bool, True at response tokens of sequences marked so
-    replayed_RL: torch.Tensor  # bool, True at response tokens of an earlier step: their ratio is to the log-probs they were drawn with
+    stale_RL: torch.Tensor  # bool, True at response tokens of older weights: their ratio is to the log-probs they were drawn with
     sequence_RL: torch.Tensor  # int64, index into the update's sequences; -1 at padding
     update_tokens: int  # response tokens of the whole update, over all micro-batches and ranks: the token-mean's denominator
     update_sequences: int  # sequences of the whole update, likewise

@@ -22,7 +22,7 @@ def one_row(sequences: Many[Sequence], entropies: Many[float]) -> Batch:
         sampler_logprobs_RL=torch.zeros(1, count),
         advantages_RL=torch.tensor([[s.advantage for s in sequences]], dtype=torch.float64),
         by_entropy_RL=torch.tensor([[s.by_entropy for s in sequences]]),
-        replayed_RL=torch.zeros(1, count, dtype=torch.bool),
+        stale_RL=torch.zeros(1, count, dtype=torch.bool),
         sequence_RL=row,
         update_tokens=count,
         update_sequences=count,

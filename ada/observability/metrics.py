@@ -62,7 +62,7 @@ def signal_metrics(groups: int, sequences: Sequence[TokenSequence]) -> Metrics:
     return {"signal/zero_gradient_fraction": max(0.0, 1 - len(informative) / groups)}
 
 
-def replay_metrics(replayed: Sequence[Group], updates: Sequence[UpdateStats]) -> Metrics:
+def replay_metrics(replayed: Sequence[Group]) -> Metrics:
     """Of the groups of earlier steps that this one trained on again; nothing where there were none."""
     if not replayed:
         return {}
@@ -70,7 +70,6 @@ def replay_metrics(replayed: Sequence[Group], updates: Sequence[UpdateStats]) ->
         "replay/groups": len(replayed),
         "replay/age_mean": _mean([group.age for group in replayed]),
         "replay/age_max": max(group.age for group in replayed),
-        "replay/log_ratio_abs_mean": _weighted([(s.replay_log_ratio_abs_mean, s.replayed_tokens) for s in updates]),
     }
 
 
@@ -88,11 +87,13 @@ def training_metrics(updates: Sequence[UpdateStats], seconds: float) -> Metrics:
         "train/skipped_updates": len(updates) - len(taken),
         "train/memory_retries": sum(stats.memory_retries for stats in updates),
         "train/not_finite_updates": sum(stats.not_finite is not None for stats in updates),
-        "mismatch/logprob_abs_mean": _weighted([(s.mismatch_abs_mean, s.tokens - s.replayed_tokens) for s in taken]),
+        "mismatch/logprob_abs_mean": _weighted([(s.mismatch_abs_mean, s.tokens - s.stale_tokens) for s in taken]),
         "mismatch/logprob_abs_max": max((s.mismatch_abs_max or 0.0 for s in taken), default=None),
         "time/update": seconds,
         "throughput/train_tokens_per_second": tokens / max(seconds, 1e-9),
     }
+    if any(stats.stale_tokens for stats in taken):
+        metrics["mismatch/stale_log_ratio_abs_mean"] = _weighted([(s.stale_log_ratio_abs_mean, s.stale_tokens) for s in taken])
     for name in sorted({name for stats in taken for name in stats.diagnostics}):
         metrics[f"train/{name}"] = _weighted([(s.diagnostics.get(name), s.tokens) for s in taken])
     return metrics

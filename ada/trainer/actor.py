@@ -146,8 +146,8 @@ class Actor:
             found: Literal["loss", "gradient"] = "gradient" if math.isfinite(pooled["loss"]) else "loss"
             return UpdateStats(tokens, sequences, rate, skipped=True, not_finite=found, memory_retries=retries)
         self.updates += 1
-        replayed = int(pooled["replayed"])
-        known = ("loss", "entropy", "mismatch", "mismatch_max", "replayed", "replay_log_ratio", "out_of_memory")
+        stale = int(pooled["stale"])
+        known = ("loss", "entropy", "mismatch", "mismatch_max", "stale", "stale_log_ratio", "out_of_memory")
         return UpdateStats(
             tokens=tokens,
             sequences=sequences,
@@ -155,10 +155,10 @@ class Actor:
             loss=pooled["loss"],
             grad_norm=norm,
             entropy=pooled["entropy"] / tokens,
-            mismatch_abs_mean=pooled["mismatch"] / max(tokens - replayed, 1),
+            mismatch_abs_mean=pooled["mismatch"] / max(tokens - stale, 1),
             mismatch_abs_max=pooled["mismatch_max"],
-            replayed_tokens=replayed,
-            replay_log_ratio_abs_mean=pooled["replay_log_ratio"] / replayed if replayed else None,
+            stale_tokens=stale,
+            stale_log_ratio_abs_mean=pooled["stale_log_ratio"] / stale if stale else None,
             diagnostics={name: value / tokens for name, value in pooled.items() if name not in known},
             memory_retries=retries,
         )
@@ -260,7 +260,7 @@ class Actor:
         batch = guided(batch, entropy)
         if old is None:
             old = logprobs.detach() if trainer.old_logprobs == "recomputed" else batch.sampler_logprobs_RL
-        old = torch.where(batch.replayed_RL, batch.sampler_logprobs_RL, old)
+        old = torch.where(batch.stale_RL, batch.sampler_logprobs_RL, old)
         per_token, diagnostics = loss.per_token(logprobs, old, batch)
         per_token = masked(per_token, batch)
         if trainer.correction is not None:
@@ -273,13 +273,13 @@ class Actor:
             per_token = per_token - trainer.entropy_coefficient * entropy
         total = (trainer.aggregation.weights(batch) * per_token).sum()
         ours = old if trainer.old_logprobs == "recomputed" else logprobs.detach()
-        mismatch = masked(ours - batch.sampler_logprobs_RL, batch).abs() * ~batch.replayed_RL
+        mismatch = masked(ours - batch.sampler_logprobs_RL, batch).abs() * ~batch.stale_RL
         sums.add("loss", total)
         sums.add("entropy", entropy)
         sums.add("mismatch", mismatch)
         sums.maximum("mismatch_max", mismatch)
-        sums.add("replayed", batch.replayed_RL)
-        sums.add("replay_log_ratio", torch.where(batch.replayed_RL, logprobs - batch.sampler_logprobs_RL, 0.0).abs())
+        sums.add("stale", batch.stale_RL)
+        sums.add("stale_log_ratio", torch.where(batch.stale_RL, logprobs - batch.sampler_logprobs_RL, 0.0).abs())
         for name, values in diagnostics.items():
             sums.add(name, masked(values, batch))
         return total

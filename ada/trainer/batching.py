@@ -50,7 +50,7 @@ def to_batch(rows: list[Row], sequences: Many[Sequence], update_tokens: int, upd
     shape = (max(len(rows), 1), length)
     tokens, positions, owner = (torch.full(shape, fill, dtype=torch.int64) for fill in (0, 0, -1))
     mask = torch.zeros(shape, dtype=torch.bool)
-    by_entropy, replayed = torch.zeros(shape, dtype=torch.bool), torch.zeros(shape, dtype=torch.bool)
+    by_entropy, stale = torch.zeros(shape, dtype=torch.bool), torch.zeros(shape, dtype=torch.bool)
     sampler_logprobs, advantages = torch.zeros(shape), torch.zeros(shape)
     for r, row in enumerate(rows):
         start = 0
@@ -64,9 +64,9 @@ def to_batch(rows: list[Row], sequences: Many[Sequence], update_tokens: int, upd
             sampler_logprobs[r, response:end] = torch.tensor(s.sampler_logprobs)
             advantages[r, response:end] = s.advantage
             by_entropy[r, response:end] = s.by_entropy
-            replayed[r, response:end] = s.age > 0
+            stale[r, response : response + s.stale] = True
             start = end
-    return Batch(tokens, positions, mask, sampler_logprobs, advantages, by_entropy, replayed, owner, update_tokens, update_sequences)
+    return Batch(tokens, positions, mask, sampler_logprobs, advantages, by_entropy, stale, owner, update_tokens, update_sequences)
 
 
 def _check(index: int, sequence: Sequence) -> None:

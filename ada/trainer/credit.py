@@ -25,10 +25,12 @@ def to_sequences(
     objective: Objective,
     zero_variance: ZeroVariance,
     truncated: Literal["keep", "drop"] = "keep",
+    version: int = 0,
 ) -> list[Sequence]:
     """The update's sequences, group by group. `drop` leaves out the groups in which no response has any credit (zero_variance), and the
     responses that were cut off (truncated: DAPO's over-long filtering, arXiv 2503.14476, sec. 3.4); the others' credit stays the same.
-    `reject` leaves out the groups whose pool is all right or all wrong (Reinforce-Rej, arXiv 2504.11343).
+    `reject` leaves out the groups whose pool is all right or all wrong (Reinforce-Rej, arXiv 2504.11343). `version`: of the weights that
+    the update begins with; tokens of older ones are stale.
 
     None at all where no response has any credit: an entropy bonus alone must not move the policy.
     """
@@ -42,5 +44,6 @@ def to_sequences(
             response = attempt.response
             if truncated == "drop" and response.finish_reason == "length":
                 continue
-            sequences.append(Sequence(group.prompt.token_ids, response.token_ids, response.logprobs, value, index, by_entropy, group.age))
+            stale = response.older_than(version)
+            sequences.append(Sequence(group.prompt.token_ids, response.token_ids, response.logprobs, value, index, by_entropy, stale))
     return sequences if any(sequence.advantage for sequence in sequences) else []

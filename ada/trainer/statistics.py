@@ -23,8 +23,8 @@ class UpdateStats:
     entropy: float | None = None  # nats; None where skipped, as are all below
     mismatch_abs_mean: float | None = None  # |log pi_old - log pi_sampler|
     mismatch_abs_max: float | None = None
-    replayed_tokens: int = 0  # of `tokens`, those drawn in an earlier step; the mismatch leaves them out
-    replay_log_ratio_abs_mean: float | None = None  # |log pi_theta - log pi_sampler| of the replayed tokens, before the update
+    stale_tokens: int = 0  # of `tokens`, those drawn under older weights than the step's; the mismatch leaves them out
+    stale_log_ratio_abs_mean: float | None = None  # |log pi_theta - log pi_sampler| of the stale tokens, before the update
     diagnostics: Mapping[str, float] = field(default_factory=dict)  # the loss's own: clip_fraction, ratio, ...
     skipped: bool = False
     memory_retries: int = 0  # times that it, or a pass since the update before, was repeated with smaller micro-batches

@@ -185,19 +185,24 @@ def test_old_log_probs_from_the_sampler_need_no_pass_and_set_the_ratio(tiny_mode
     assert stats.mismatch_abs_mean == pytest.approx(gaps.abs().mean().item(), rel=1e-5)
 
 
-def test_the_ratio_of_replayed_tokens_is_to_what_they_were_drawn_with(tiny_model):
-    items = [dataclasses.replace(s, age=2 if s.group == 1 else 0) for s in sequences()]
+def test_the_ratio_of_stale_tokens_is_to_what_they_were_drawn_with(tiny_model):
+    """Whole responses of one group, and the first two tokens of the others: a correction leaves them alone, and corrects the fresh ones."""
+    items = [dataclasses.replace(s, stale=len(s.response_ids) if s.group == 1 else min(2, len(s.response_ids))) for s in sequences()]
     with torch.no_grad():
         gaps = [law(load(tiny_model), s, 1.0)[0] - torch.tensor(s.sampler_logprobs) for s in items]
-    stored = torch.cat([gap for gap, s in zip(gaps, items, strict=True) if s.age])
-    fresh = torch.cat([gap for gap, s in zip(gaps, items, strict=True) if not s.age])
+    stored = torch.cat([gap[: s.stale] for gap, s in zip(gaps, items, strict=True)])
+    fresh = torch.cat([gap[s.stale :] for gap, s in zip(gaps, items, strict=True)])
+    assert len(stored) and len(fresh)
+    cap = fresh.exp().median().item()
     for first in (True, False):
-        actor = start(tiny_model)
+        actor = start(tiny_model, correction=TIS(cap=cap))
         b = batches(actor, items)
         stats = actor.update(b, None if first else actor.old_logprobs(b), RAFT())
         assert stats.diagnostics["ratio"] == pytest.approx((stored.exp().sum().item() + len(fresh)) / stats.tokens, rel=1e-4)
-        assert stats.replayed_tokens == len(stored) and stats.tokens == len(stored) + len(fresh)
-        assert stats.replay_log_ratio_abs_mean == pytest.approx(stored.abs().mean().item(), rel=1e-5)
+        assert stats.stale_tokens == len(stored) and stats.tokens == len(stored) + len(fresh)
+        capped = (fresh.exp() > cap).sum().item()
+        assert abs(stats.diagnostics["correction_capped_fraction"] * stats.tokens - capped) <= 1  # the median itself may round either way
+        assert stats.stale_log_ratio_abs_mean == pytest.approx(stored.abs().mean().item(), rel=1e-5)
         assert stats.mismatch_abs_mean == pytest.approx(fresh.abs().mean().item(), rel=1e-5)
         assert stats.mismatch_abs_max == pytest.approx(fresh.abs().max().item(), rel=1e-5)
 

@@ -143,6 +143,20 @@ def test_sequences_carry_their_group_and_zero_variance_groups_are_kept_or_droppe
     assert kept[1].sampler_logprobs == (-0.5, -0.25)
 
 
+@pytest.mark.parametrize(("version", "stale"), [(5, 0), (6, 2), (8, 5), (9, 6)])
+def test_tokens_of_older_weights_are_stale(version, stale):
+    """Two tokens by weights 5, three by 7, the last one by 8."""
+    mixed = group([1, 0])
+    attempt = mixed.attempts[0]
+    response = dataclasses.replace(attempt.response, token_ids=(3,) * 6, logprobs=(-1.0,) * 6, weight_version=8, earlier=((5, 2), (7, 3)))
+    carried = dataclasses.replace(mixed, attempts=(dataclasses.replace(attempt, response=response), mixed.attempts[1]))
+    assert response.versions == ((5, 2), (7, 3), (8, 1))
+    first, _ = to_sequences([carried], Centred(), Linear(), "keep", version=version)
+    (batch,) = pack([first], 0, 1, 100, 100)
+    assert first.stale == stale
+    assert batch.stale_RL[batch.mask_RL].tolist() == [True] * stale + [False] * (6 - stale) and not batch.stale_RL[~batch.mask_RL].any()
+
+
 @pytest.mark.parametrize("zero_variance", ["keep", "drop", "reject"])
 def test_a_step_without_credit_has_no_sequences_A06(zero_variance):
     groups = [group([1, 1], pass_rate=1.0), group([0, 0], pass_rate=0.0), group([], pass_rate=math.nan)]
