@@ -160,7 +160,10 @@ class Engine(Protocol):  # in the trainer's process: one per rank, or a share of
         """One decoding step for all running draws; those that finished."""
 
     def abort(self, draws: Iterable[Draw]) -> int:
-        """End draws; the number of tokens that were generated for them in vain."""
+        """End draws; the number of tokens that were generated for them in vain, since they were submitted."""
+
+    def interrupt(self, draws: Iterable[Draw]) -> list[Draw]:
+        """End draws for now: those that ran, each with what is written of it, to be submitted again, perhaps to other weights."""
 
     def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
         """Replace every weight; on any failure the engine refuses to generate until a complete load."""

@@ -47,11 +47,9 @@ def train_step(run: Run, step: int, metrics: dict[str, Any]) -> None:
     """What changes the run's state: what comes after it can be done again from that state."""
     recipe, started, started_cpu = run.recipe, time.perf_counter(), time.process_time()
     run.pulse.mark("drawing responses")
-    prompts = run.selector.next(recipe.batch.prompts_per_step)
-    pools, cost = run.collector.collect(
-        f"step-{step}", prompts, recipe.sampling.schedule, window=recipe.sampling.window, believe=run.believe, refill=run.refill
-    )
+    pools, cost = run.collect(step)
     metrics |= sampling_metrics(pools, cost, recipe.batch.responses_per_group)
+    metrics |= run.stream.metrics(step, pools) if run.stream is not None else {}
     run.pulse.mark("updating the policy")
     metrics |= update(run, step, pools)
     metrics |= run.sync()

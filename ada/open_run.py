@@ -33,6 +33,7 @@ from ada.rewards.service import RewardService
 from ada.run import Run
 from ada.sampling.collector import Collector, Stopped
 from ada.sampling.replay import ReplayStore
+from ada.sampling.streaming import Stream
 from ada.shutdown import StopRequest
 from ada.trainer.not_finite import NotFinite
 from ada.types import StepRecord
@@ -97,6 +98,11 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
                 f"batch.prompts_per_step = {recipe.batch.prompts_per_step}, but data.train has {len(prompts)} prompts; "
                 "allowed are 1 to that number."
             )
+        if (streaming := recipe.sampling.streaming) and (most := streaming.prompts(recipe.batch.prompts_per_step)) > len(prompts):
+            raise RecipeError(
+                f"sampling.streaming.open = {streaming.open:g} opens {most} prompts at once, but data.train has {len(prompts)}; lower it, "
+                f"or batch.prompts_per_step = {recipe.batch.prompts_per_step}."
+            )
 
         digest = digest_of(prompts)
         if checkpoint:
@@ -138,7 +144,8 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
         closing.callback(gc.unfreeze)
         passrate = recipe.sampling.passrate.start(PromptStates(actor, ranks)) if recipe.sampling.passrate else None
         replay = ReplayStore(recipe.sampling.replay, recipe.seed) if recipe.sampling.replay else None
-        remembering: dict[str, Stateful | None] = {"selection": selector, "passrate": passrate, "replay": replay}
+        stream = _stream(recipe, collector)
+        remembering: dict[str, Stateful | None] = {"selection": selector, "passrate": passrate, "replay": replay, "streaming": stream}
         parts = {name: part for name, part in remembering.items() if part is not None}
         run = Run(
             recipe=recipe,
@@ -155,6 +162,7 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
             prompts_digest=digest,
             passrate=passrate,
             replay=replay,
+            stream=stream,
             held_out=held_out,
             probes=[p.token_ids for p in prompts if len(p.token_ids) > 1][: recipe.sync.held_prompts],
             totals={"total/generated_tokens": 0, "total/trained_tokens": 0, "total/responses": 0},
@@ -170,6 +178,13 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
                 restore_random_state(randomness)  # last: what comes before it may draw
         run.hold(run.done, run.unfinished)
         yield run
+
+
+def _stream(recipe: Recipe, collector: Collector) -> Stream | None:
+    sampling = recipe.sampling
+    if sampling.streaming is None:
+        return None
+    return Stream(sampling.streaming, collector, recipe.batch.prompts_per_step, sampling.schedule, sampling.window)
 
 
 def _log_failure(rank: int, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:

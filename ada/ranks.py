@@ -32,6 +32,12 @@ class Ranks:
         self._counters[counter] = self._counters.get(counter, -1) + 1
         return self._counters[counter]
 
+    def claimed(self, counter: str) -> int:
+        """How many numbers of a counter have been claimed, over all ranks."""
+        if self._store is not None:
+            return int(self._store.add(counter, 0))
+        return self._counters.get(counter, -1) + 1
+
     def gather(self, value: T) -> list[T]:
         """Every rank's value, by rank. Collective."""
         if self.world == 1:

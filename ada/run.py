@@ -27,6 +27,7 @@ from ada.sampling.collection import Cost
 from ada.sampling.collector import Collector, Stopped
 from ada.sampling.replay import ReplayStore
 from ada.sampling.schedules.dapo import Dapo
+from ada.sampling.streaming import Stream
 from ada.shutdown import StopRequest
 from ada.trainer.batching import pack
 from ada.trainer.not_finite import NotFinite
@@ -60,6 +61,7 @@ class Run:
     prompts_digest: str
     passrate: PassRateEstimator | None
     replay: ReplayStore | None
+    stream: Stream | None
     held_out: dict[str, list[Prompt]]
     probes: list[tuple[int, ...]]  # token sequences whose log-probs are compared after every sync
     totals: dict[str, float]
@@ -95,6 +97,16 @@ class Run:
         spent, self.believing = self.believing + time.perf_counter() - started, 0.0
         self.selector.learn(pools)
         return {"time/passrate": spent} if self.passrate else {}
+
+    def collect(self, step: int) -> tuple[list[Pool], Cost]:
+        """The step's pools, in the order of their prompts. Collective."""
+        sampling, count = self.recipe.sampling, self.recipe.batch.prompts_per_step
+        if self.stream is not None:
+            return self.stream.collect(step, self.actor.updates, self.selector.next, self.believe)
+        prompts = self.selector.next(count)
+        return self.collector.collect(
+            f"step-{step}", prompts, sampling.schedule, window=sampling.window, believe=self.believe, refill=self.refill
+        )
 
     def refill(self, pools: Sequence[Pool]) -> Sequence[Prompt]:
         schedule = self.recipe.sampling.schedule

@@ -20,8 +20,8 @@ FinishReason = Literal["stop", "length"]
 Spans = tuple[tuple[int, int], ...]
 """(weight version, tokens): who wrote a response, one run of tokens after the other. Versions never fall."""
 
-Outcome = Literal["resolved", "exhausted", "gave_up"]
-"""Why a prompt's sampling ended: its stop rule held, its budget ran out, or its schedule gave it up early."""
+Outcome = Literal["resolved", "exhausted", "gave_up", "stale"]
+"""Why a prompt's sampling ended: its stop rule held, its budget ran out, its schedule gave it up early, or it was open for too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,25 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """The first tokens of a response that was interrupted."""
+
+    token_ids: tuple[int, ...] = ()
+    logprobs: tuple[float, ...] = ()  # of each, under the law and the weights that it was drawn from
+    versions: Spans = ()
+
+    def __len__(self) -> int:
+        return len(self.token_ids)
+
+
+@dataclass(frozen=True, slots=True)
 class Draw:
     """One response asked of the engine. `(prompt.id, index)` names it; `seed` (63 bits) is its own."""
 
     prompt: Prompt
     index: int
     seed: int
+    begun: Written = Written()  # the response goes on from there
 
 
 @dataclass(frozen=True, slots=True)

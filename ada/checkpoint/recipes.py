@@ -10,7 +10,7 @@ from ada.recipe.schema import Recipe
 FREE = ("steps", "checkpoints", "tracking", "output", "run_name", "resume", "watch")
 """Keys that may differ when a run is continued: they steer how far it goes and what is kept of it, not what it computes."""
 
-BOUND = ("seed", "model", "data", "sampling.passrate")
+BOUND = ("seed", "model", "data", "sampling.passrate", "sampling.streaming")
 """Keys that may not even where a change is asked for: what was saved would mean something else."""
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Literal, NamedTuple
 
 import torch
@@ -16,13 +17,20 @@ from ada.engine.errors import EngineError, ResponseError
 from ada.engine.fingerprint import Fingerprint
 from ada.engine.folder import ModelFolder
 from ada.engine.generation import Generation
-from ada.types import Draw, FinishReason, Response
+from ada.types import Draw, FinishReason, Response, Written
 
 Key = tuple[str, int]  # (prompt id, draw index): names a draw among those that run
 
 
+class Tokens(NamedTuple):
+    """What a running draw has been given since it was submitted."""
+
+    token_ids: list[int]
+    logprobs: list[float]
+
+
 class Ended(NamedTuple):
-    """What an engine says of a draw that ended, not yet looked at."""
+    """What an engine says of a draw that ended, not yet looked at; its tokens are those since it was submitted."""
 
     draw: Draw
     token_ids: list[int]
@@ -57,8 +65,8 @@ class GuardedEngine(Alone, ABC):
     def _decode(self) -> list[Ended]: ...
 
     @abstractmethod
-    def _end(self, keys: set[Key]) -> int:
-        """Forget these draws; some may have ended already. The tokens of those that had not."""
+    def _end(self, keys: Collection[Key]) -> dict[Key, Tokens]:
+        """Forget these draws; some may have ended already. What those had that had not."""
 
     @abstractmethod
     def _replace(self, weights: Iterator[tuple[str, torch.Tensor]]) -> None:
@@ -110,6 +118,11 @@ class GuardedEngine(Alone, ABC):
             )
         if key in self._running:
             raise EngineError(f"prompt {draw.prompt.id} draw {draw.index} is already running: give every draw of a prompt its own index")
+        if len(draw.begun) >= self.generation.max_response_tokens:
+            raise EngineError(
+                f"prompt {draw.prompt.id} draw {draw.index} has {len(draw.begun)} tokens already, and a response may have "
+                f"{self.generation.max_response_tokens} (generation.max_response_tokens), so it cannot go on"
+            )
         self._start(draw)
         self._running[key] = draw
 
@@ -137,12 +150,29 @@ class GuardedEngine(Alone, ABC):
 
     def abort(self, draws: Iterable[Draw]) -> int:
         """End draws; they never show up again. A draw that does not run (it finished, say) is left alone. The tokens they had so far."""
-        keys = {(draw.prompt.id, draw.index) for draw in draws} & self._running.keys()
-        written = self._end(keys) if keys else 0
+        return sum(len(had.token_ids) for _, had in self._stop(draws))
+
+    def interrupt(self, draws: Iterable[Draw]) -> list[Draw]:
+        """End draws for now: those of them that ran, each with all that is written of it as `begun`, to be submitted again.
+
+        Where log-probs are no numbers, or the end is written already (only beside such a one), a draw comes back as it was submitted.
+        """
+        return [self._resting(draw, had) for draw, had in self._stop(draws)]
+
+    def _stop(self, draws: Iterable[Draw]) -> list[tuple[Draw, Tokens]]:
+        keys = [key for draw in draws if (key := (draw.prompt.id, draw.index)) in self._running]
+        had = self._end(keys) if keys else {}
         self._ended = deque(ended for ended in self._ended if (ended.draw.prompt.id, ended.draw.index) not in keys)
-        for key in keys:
-            del self._running[key]
-        return written
+        return [(self._running.pop(key), had.get(key, Tokens([], []))) for key in keys]
+
+    def _resting(self, draw: Draw, had: Tokens) -> Draw:
+        if not all(map(math.isfinite, had.logprobs)):
+            self._suspect_cache = True
+            return draw
+        if not had.token_ids:
+            return draw
+        begun, versions = draw.begun, (*draw.begun.versions, (self.weight_version, len(had.token_ids)))
+        return replace(draw, begun=Written(begun.token_ids + tuple(had.token_ids), begun.logprobs + tuple(had.logprobs), versions))
 
     def load_weights(self, weights: Iterable[tuple[str, torch.Tensor]], version: int) -> None:
         """Replace every weight by the full tensor of its Hugging Face name, one at a time, each parameter exactly once.
@@ -198,8 +228,9 @@ class GuardedEngine(Alone, ABC):
 
     def _response(self, ended: Ended) -> Response:
         finish: FinishReason = "stop" if ended.reason == "stop" else "length"
-        ids, logprobs = tuple(ended.token_ids), tuple(ended.logprobs)
-        return Response(ended.draw.prompt.id, ended.draw.index, ids, logprobs, finish, self.weight_version)
+        draw, begun = ended.draw, ended.draw.begun
+        ids, logprobs = begun.token_ids + tuple(ended.token_ids), begun.logprobs + tuple(ended.logprobs)
+        return Response(draw.prompt.id, draw.index, ids, logprobs, finish, self.weight_version, begun.versions)
 
     def _require_weights(self) -> None:
         if self._refusal is not None:

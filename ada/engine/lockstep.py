@@ -82,6 +82,12 @@ class Lockstep:
         self._calls.append(("abort", ended))
         return self.engine.abort(ended)
 
+    def interrupt(self, draws: Iterable[Draw]) -> list[Draw]:
+        """The others end them; what is written of them is known where they are decided upon."""
+        ended = list(draws)
+        self._calls.append(("abort", ended))
+        return self.engine.interrupt(ended)
+
     def _tell(self, step: bool) -> None:
         dist.broadcast_object_list([Turn(self._calls, step, self._seen)], src=self._first, group=self._group)
         self._calls = []

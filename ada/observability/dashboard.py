@@ -67,7 +67,10 @@ SECTIONS: dict[str, tuple[Panel, ...]] = {
         Panel("tokens corrected", ("train/correction_capped_fraction", "train/correction_masked_fraction")),
         Panel("replayed groups", ("replay/groups",)),
         Panel("age of replayed groups (steps)", ("replay/age_mean", "replay/age_max")),
-        Panel("log ratio of replayed tokens (nats)", ("replay/log_ratio_abs_mean",)),
+        Panel("log ratio of tokens of older weights (nats)", ("replay/log_ratio_abs_mean",)),
+        Panel("prompts open across steps; dropped", ("streaming/open", "streaming/dropped")),
+        Panel("age of streamed tokens (steps)", ("streaming/staleness_mean", "streaming/staleness_max")),
+        Panel("share of tokens of older weights", ("streaming/stale_token_fraction",)),
     ),
     "Responses": (
         Panel("length (tokens)", ("completions/mean_length",)),

@@ -93,7 +93,7 @@ def training_metrics(updates: Sequence[UpdateStats], seconds: float) -> Metrics:
         "throughput/train_tokens_per_second": tokens / max(seconds, 1e-9),
     }
     if any(stats.stale_tokens for stats in taken):
-        metrics["mismatch/stale_log_ratio_abs_mean"] = _weighted([(s.stale_log_ratio_abs_mean, s.stale_tokens) for s in taken])
+        metrics["replay/log_ratio_abs_mean"] = _weighted([(s.stale_log_ratio_abs_mean, s.stale_tokens) for s in taken])
     for name in sorted({name for stats in taken for name in stats.diagnostics}):
         metrics[f"train/{name}"] = _weighted([(s.diagnostics.get(name), s.tokens) for s in taken])
     return metrics

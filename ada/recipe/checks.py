@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from ada.sampling.groups.all import All
 from ada.sampling.groups.balanced import Balanced
 from ada.sampling.groups.positives import Positives
+from ada.sampling.passrate.value_net import ValueNet
 from ada.sampling.schedules.dapo import Dapo
 from ada.sampling.schedules.est import Est
 from ada.sampling.schedules.seq import Seq
 from ada.sampling.schedules.speed import Speed
+from ada.sampling.schedules.two_stage import TwoStage
 from ada.sampling.schedules.uniform import Uniform
 from ada.sampling.windows import stopping
 from ada.trainer.advantages.maxrl import MaxRL
@@ -41,6 +43,7 @@ def check(recipe: Recipe) -> list[Complaint]:
         *_credit(recipe),
         *_refills(recipe),
         *_beliefs(recipe),
+        *_streaming(recipe),
         *_sampling_law(recipe),
         *_trainer(recipe),
         *_evaluation(recipe),
@@ -177,6 +180,23 @@ def _beliefs(recipe: Recipe) -> Iterator[Complaint]:
         yield Complaint(
             "sampling.passrate",
             "nothing in this recipe reads the belief; set null, or use schedule `est`, or belief as baseline or in_flight",
+        )
+
+
+def _streaming(recipe: Recipe) -> Iterator[Complaint]:
+    if recipe.sampling.streaming is None:
+        return
+    schedule = recipe.sampling.schedule
+    if isinstance(schedule, Est | TwoStage | Dapo):
+        what = "opens prompts until a step has enough of them" if isinstance(schedule, Dapo) else "divides draws over the prompts of a step"
+        yield Complaint(
+            "sampling.streaming",
+            f"schedule `{schedule.name}` {what}, and here prompts of several steps are open together; set null, or use seq, uniform or ngu",
+        )
+    if isinstance(recipe.sampling.passrate, ValueNet):
+        yield Complaint(
+            "sampling.passrate",
+            "value_net learns from what it read of a prompt in the same step, and here prompts are trained on in later ones; use ema",
         )
 
 

@@ -18,6 +18,7 @@ from ada.observability.tracking import Tracking
 from ada.rewards.config import Reward
 from ada.sampling.replay import Replay
 from ada.sampling.schedules.seq import Seq
+from ada.sampling.streaming import Streaming
 from ada.sampling.windows import BeliefWindow, Window, fixed, stopping
 from ada.trainer.config import TrainerConfig
 from ada.watch.config import Watch
@@ -73,6 +74,9 @@ class Sampling:
     ] = None
     resolve_probability: Annotated[float, Field(gt=0, lt=1, description="of in_flight: belief; more of it speculates more")] = 0.8
     replay: Annotated[Replay | None, Field(description="train on groups of recent steps again; null: on the step's own alone")] = None
+    streaming: Annotated[
+        Streaming | None, Field(description="prompts stay open across steps; null: a step draws all that it trains on")
+    ] = None
 
     @property
     def window(self) -> Window | None:

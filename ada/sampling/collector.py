@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
+from typing import TypeVar
 
 from ada.contracts import Engine, Schedule
 from ada.ranks import Ranks
 from ada.rewards.service import RewardService
+from ada.sampling.carried import Carried
 from ada.sampling.collection import Collection, Cost
+from ada.sampling.punctual import Punctual
 from ada.sampling.seeds import seed_of
 from ada.sampling.windows import Window, fixed
 from ada.types import PassRate, Pool, Prompt
+
+T = TypeVar("T")
 
 
 class Stopped(BaseException):
@@ -55,37 +60,69 @@ class Collector:
         on the rank that drew it.
         """
         pools: list[Pool] = []
-        work = self.collection(
+        work = self._collection(self.rewards, schedule, window, closed=closed)
+        while prompts or _allot(schedule, pools):
+            pools += [self.pool(name, prompt, belief) for prompt, belief in zip(prompts, believe(prompts), strict=True)]
+            _allot(schedule, pools)
+            work.open_wave([Carried(name, pool) for pool in pools])
+            work.run()
+            pools = [pool for _, pool in sorted(self._of_all_ranks(work.own_pools()).items())]
+            prompts = refill(pools)
+        for pool in pools:
+            pool.outcome = pool.outcome or "exhausted"
+        return pools, Cost.of(self.ranks.gather(work.cost))
+
+    def carry_on(
+        self, prompts: Sequence[Carried], schedule: Schedule, *, window: Window | None, enough: int, verdict_after: int | None = None
+    ) -> tuple[list[Carried], list[int], Cost]:
+        """Goes on with open prompts until `enough` of them have an outcome. All as they stand then, the same on every rank, and the places
+        of those with an outcome in the order in which they got it; several ranks may give some more than enough. Collective.
+
+        For schedules that look at each prompt alone. `verdict_after`: see Punctual.
+        """
+        _allot(schedule, [prompt.pool for prompt in prompts])
+        rewards = self.rewards if verdict_after is None else Punctual(self.rewards, verdict_after)
+        work = self._collection(rewards, schedule, window, enough=enough)
+        work.open_wave(prompts)
+        work.run()
+        drawn, places = self._of_all_ranks(work.own_prompts()), self._of_all_ranks(work.places)
+        cost = Cost.of(self.ranks.gather(work.cost))
+        return [drawn.get(i, prompt) for i, prompt in enumerate(prompts)], sorted(places, key=places.__getitem__), cost
+
+    def pool(self, name: str, prompt: Prompt, belief: PassRate | None) -> Pool:
+        """A new one, of the collection `name`."""
+        return Pool(prompt, belief=belief, seed=seed_of(self.seed, "pool", name, prompt.id))
+
+    def _collection(
+        self,
+        rewards: RewardService | Punctual,
+        schedule: Schedule,
+        window: Window | None,
+        *,
+        enough: int | None = None,
+        closed: Callable[[Pool], None] = lambda pool: None,
+    ) -> Collection:
+        return self.collection(
             self.engine,
-            self.rewards,
+            rewards,
             self.decode,
             self.ranks,
-            name=name,
             number=next(self.numbers),
             schedule=schedule,
             window=window or fixed(schedule.check_every),
             seed=self.seed,
             slots=self.max_concurrent,
+            enough=enough,
             should_stop=self.should_stop,
             closed=closed,
         )
-        while prompts or _allot(schedule, pools):
-            pools += [
-                Pool(prompt, belief=belief, seed=seed_of(self.seed, "pool", name, prompt.id))
-                for prompt, belief in zip(prompts, believe(prompts), strict=True)
-            ]
-            _allot(schedule, pools)
-            work.open_wave(pools)
-            work.run()
-            shares = self.ranks.gather((work.own_pools(), self.should_stop()))
-            if any(stop for _, stop in shares):
-                work.abandon()
-                raise Stopped
-            pools = [pool for _, pool in sorted(((i, p) for own, _ in shares for i, p in own.items()), key=lambda item: item[0])]
-            prompts = refill(pools)
-        for pool in pools:
-            pool.outcome = pool.outcome or "exhausted"
-        return pools, Cost.of(self.ranks.gather(work.cost))
+
+    def _of_all_ranks(self, own: dict[int, T]) -> dict[int, T]:
+        """By position. Raises Stopped on all ranks where one of them was asked to stop. Collective."""
+        shares = self.ranks.gather((own, self.should_stop()))
+        if any(stop for _, stop in shares):
+            raise Stopped
+        return {position: item for found, _ in shares for position, item in found.items()}
 
 
 def _allot(schedule: Schedule, pools: Sequence[Pool]) -> bool:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ada.contracts import Schedule
+from ada.sampling.carried import Carried
+from ada.sampling.seeds import seed_of
 from ada.sampling.windows import Window
-from ada.types import Attempt, Draw, Pool
+from ada.types import Attempt, Draw, Pool, Response, Written
 
 
 @dataclass(slots=True)
@@ -17,6 +20,7 @@ class OpenPool:
     rounds; a larger one speculates, and what lies beyond the draw that resolves the prompt leaves no trace in the pool.
     """
 
+    name: str  # of the collection that opened it
     pool: Pool
     position: int  # of the prompt in the step
     schedule: Schedule
@@ -24,11 +28,32 @@ class OpenPool:
     launched: int = 0
     looked: int = 0  # draws that the stop rule has seen
     running: dict[int, Draw] = field(default_factory=dict)  # in the engine
+    resting: dict[int, Written] = field(default_factory=dict)  # launched before, and interrupted
     finished: dict[int, Attempt] = field(default_factory=dict)  # scored, waiting for an earlier draw
     width: int = field(init=False)  # draws, as the window says since the last look
 
     def __post_init__(self) -> None:
         self.width = self.window(self.pool)
+
+    @classmethod
+    def of(cls, carried: Carried, position: int, schedule: Schedule, window: Window) -> OpenPool:
+        """As it was when it came to rest; its unscored responses are to be scored again."""
+        return cls(
+            carried.name,
+            carried.pool,
+            position,
+            schedule,
+            window,
+            launched=carried.started,
+            looked=carried.pool.drawn // schedule.check_every * schedule.check_every,
+            resting=dict(carried.begun),
+            finished={attempt.response.draw: attempt for attempt in carried.finished},
+        )
+
+    def at_rest(self, unscored: Sequence[Response]) -> Carried:
+        """Nothing of it may run."""
+        finished = tuple(self.finished[draw] for draw in sorted(self.finished))
+        return Carried(self.name, self.pool, finished, tuple(sorted(unscored, key=lambda r: r.draw)), dict(sorted(self.resting.items())))
 
     @property
     def closed(self) -> bool:
@@ -40,14 +65,26 @@ class OpenPool:
         return not self.closed and self.pool.drawn >= self.pool.budget
 
     def may_launch(self) -> bool:
+        if self.closed or len(self.running) >= self.width:
+            return False
         reach = self.looked + max(self.width, self.schedule.check_every)
-        return not self.closed and self.launched < min(self.pool.budget, reach) and len(self.running) < self.width
+        return bool(self.resting) or self.launched < min(self.pool.budget, reach)
 
-    def launch(self, seed: int) -> Draw:
-        draw = Draw(self.pool.prompt, self.launched, seed)
-        self.running[draw.index] = draw
-        self.launched += 1
-        return draw
+    def launch(self, run_seed: int) -> Draw:
+        """The next draw; those that were interrupted come first."""
+        if self.resting:
+            index = min(self.resting)
+            begun = self.resting.pop(index)
+        else:
+            index, begun = self.launched, Written()
+            self.launched += 1
+        prompt = self.pool.prompt
+        self.running[index] = Draw(prompt, index, seed_of(run_seed, "draw", self.name, prompt.id, index), begun)
+        return self.running[index]
+
+    def interrupted(self, draw: Draw) -> None:
+        del self.running[draw.index]
+        self.resting[draw.index] = draw.begun
 
     def settle(self, attempt: Attempt) -> None:
         """Takes a scored attempt; closes the pool where the prefix that is now complete says so."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
 from typing import Any
 
+from ada.sampling.carried import Carried
 from ada.sampling.collection import Collection, Cost
 from ada.simulation.engine import SimulatedEngine, decode
 from ada.simulation.rewards import SimulatedRewards
@@ -40,9 +41,9 @@ class Crowd:
         self.parts = [Collection(m.engine, m.rewards, decode, counters, **asked) for m in machines]  # type: ignore[arg-type]
         self.seconds = 0.0
 
-    def open_wave(self, pools: Sequence[Pool]) -> None:
+    def open_wave(self, prompts: Sequence[Carried]) -> None:
         for part in self.parts:
-            part.open_wave(pools)
+            part.open_wave(prompts)
 
     def run(self) -> None:
         began = self.machines[0].engine.clock

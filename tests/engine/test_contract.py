@@ -14,8 +14,8 @@ import numpy
 import pytest
 import torch
 
-from ada.engine.base import Ended, GuardedEngine
-from ada.engine.engines.transformers import Transformers
+from ada.engine.base import Ended, GuardedEngine, Tokens
+from ada.engine.engines.transformers import Transformers, TransformersEngine
 from ada.engine.engines.vllm import VLLM
 from ada.engine.errors import EngineError, ResponseError
 from ada.engine.generation import Generation
@@ -260,6 +260,82 @@ def test_tokens_of_aborted_draws_are_told(engine: GuardedEngine) -> None:
     left = [each for each in draws if (each.prompt.id, each.index) not in ended]
     assert left and engine.abort(left) == 3 * len(left)
     assert engine.abort(left) == 0
+
+
+def interrupted(engine: GuardedEngine, draws: list[Draw], steps: int) -> list[Draw]:
+    """Those of `draws` that have not finished after so many steps of the engine, at rest."""
+    for each in draws:
+        engine.submit(each)
+    done = {(response.prompt_id, response.draw) for _ in range(steps) for response in engine.step()}
+    resting = engine.interrupt(draws)
+    assert not engine._running
+    assert {(each.prompt.id, each.index) for each in resting} == {(each.prompt.id, each.index) for each in draws} - done
+    return resting
+
+
+def test_interrupted_and_continued_a_draw_is_the_one_that_never_was(engine: GuardedEngine) -> None:
+    if not isinstance(engine, TransformersEngine):
+        pytest.skip("vLLM begins with other random numbers after an interruption")
+    draws = [draw(number, index, length) for number, length in ((1, 9), (2, 4), (3, 150)) for index in range(10)]  # more than run at once
+    straight = finish(engine, draws)
+    resting = interrupted(engine, draws, 3)
+    assert {len(each.begun) for each in resting} == {0, 3}  # some had to wait for their turn
+    again = interrupted(engine, resting, 2)
+    assert {len(each.begun) for each in again} == {2, 5}
+    for key, response in finish(engine, again).items():
+        whole = straight[key]
+        assert (response.token_ids, response.finish_reason) == (whole.token_ids, whole.finish_reason)
+        assert response.logprobs == pytest.approx(whole.logprobs, abs=1e-5)
+        assert response.versions[:-1] in (((7, 2),), ((7, 3), (7, 2))) and sum(n for _, n in response.versions) == len(whole.token_ids)
+
+
+def test_each_token_has_the_log_prob_of_the_weights_that_drew_it(engine: GuardedEngine, models: list[Model]) -> None:
+    """And a response has the tokens of its budget, over all its parts."""
+    resting = interrupted(engine, [draw(number, index) for number in range(4) for index in range(6)], 6)
+    engine.load_weights(models[1].named_parameters(), 8)
+    responses = finish(engine, resting)
+    for each in resting:
+        response = responses[each.prompt.id, each.index]
+        assert (response.earlier, response.weight_version) == (((7, 6),), 8)
+        assert response.token_ids[:6] == each.begun.token_ids and response.logprobs[:6] == each.begun.logprobs
+        of_models = [logits_after(model, each.prompt.token_ids, response.token_ids) for model in models]
+        rows = [*of_models[0][:6], *of_models[1][6:]]
+        wanted = [expected_logprob(row, token, GENERATION) for row, token in zip(rows, response.token_ids, strict=True)]
+        assert response.logprobs == pytest.approx(wanted, abs=1e-5)
+        assert len(response.token_ids) <= GENERATION.max_response_tokens
+        assert (response.finish_reason == "stop") == (response.token_ids[-1] in ENDS)
+    assert any(len(r.token_ids) == GENERATION.max_response_tokens and r.finish_reason == "length" for r in responses.values())
+
+
+def test_tokens_from_before_an_interruption_are_not_told_again(engine: GuardedEngine) -> None:
+    resting = interrupted(engine, [draw(number) for number in range(4)], 3)
+    assert resting
+    for each in resting:
+        engine.submit(each)
+    ended = {response.prompt_id for response in engine.step()}
+    assert engine.abort(resting) == len([each for each in resting if each.prompt.id not in ended])
+
+
+def test_a_draw_without_room_does_not_go_on(engine: GuardedEngine) -> None:
+    (resting,) = interrupted(engine, [draw(1, length=150)], 5)
+    engine.generation = dataclasses.replace(GENERATION, max_response_tokens=5)
+    with pytest.raises(EngineError, match="p/1-150 draw 0 has 5 tokens already, and a response may have 5 "):
+        engine.submit(resting)
+
+
+def test_what_cannot_be_used_is_drawn_again_P02(engine: GuardedEngine, models: list[Model]) -> None:
+    """Log-probs that are no numbers; and a response that ended beside one of those and was not handed out yet."""
+    draws = [draw(number) for number in range(3)]
+    for each in draws:
+        engine.submit(each)
+    ended = [Ended(draws[0], [5], [math.nan], "length"), Ended(draws[1], [5, 1], [-1.0, -2.0], "stop")]
+    with mock.patch.object(engine, "_decode", side_effect=[ended]), pytest.raises(ResponseError):
+        engine.step()
+    with mock.patch.object(engine, "_end", return_value={("p/2-9", 0): Tokens([4], [math.nan])}) as end:
+        assert engine.interrupt(draws) == draws[1:]
+    engine._end(end.call_args.args[0])
+    engine._end([("p/0-9", 0)])
+    engine.load_weights(models[0].named_parameters(), 7)
 
 
 def test_a_running_draw_is_not_submitted_twice(engine: GuardedEngine) -> None:

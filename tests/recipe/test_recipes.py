@@ -18,10 +18,12 @@ from ada.sampling.grouping import group_of
 from ada.sampling.schedules.dapo import Dapo
 from ada.sampling.schedules.seq import Seq
 from ada.sampling.schedules.uniform import Uniform
+from ada.sampling.streaming import Streaming
 from ada.trainer.credit import credit
 from tests.sampling.pools import pool
 
 ROOT = Path(__file__).parents[2]
+STREAMING = "sampling.streaming={open: 1.5, max_staleness: 4}"
 DAPO = "sampling.schedule={name: dapo, inner: {name: uniform, draws: 4}}"
 RECIPES = sorted(path.stem for path in (ROOT / "recipes").glob("*.yaml"))
 
@@ -220,6 +222,10 @@ def test_wrong_values_name_key_value_and_what_is_allowed(override, message):
         (["advantage={name: rlzvp, otherwise: {baseline: belief}}"], "baseline `belief` needs a belief"),
         (["sampling.schedule={name: est}"], "schedule `est` needs a belief"),
         (["sampling.passrate=ema"], "nothing in this recipe reads the belief"),
+        ([STREAMING, "sampling.schedule=est", "sampling.passrate=ema"], "schedule `est` divides draws over the prompts of a step"),
+        ([STREAMING, "sampling.schedule=two_stage"], "schedule `two_stage` divides draws over the prompts of a step"),
+        ([STREAMING, DAPO, "trainer.zero_variance=drop"], "schedule `dapo` opens prompts until a step has enough of them"),
+        ([STREAMING, "sampling.in_flight=belief", "sampling.passrate=value_net"], "here prompts are trained on in later ones; use ema"),
         (["generation.top_p=0.9"], "a truncated law would bias every ratio"),
         (["sampling.schedule.max_draws=30"], "not a multiple of schedule.check_every = 4"),
         (["evaluation.sets.a@b=microworld"], "becomes part of a metric's name"),
@@ -246,6 +252,8 @@ def test_combinations_that_make_sense_are_not():
     assert read(DAPO, "advantage=signed", "trainer.zero_variance=reject")
     for selection in ("mopps", "greso", "curriculum"):
         assert read(f"data.selection={selection}").data.selection.name == selection
+    for schedule in ("uniform", "ngu", "{name: speed, screen: 2, draws: 8}"):
+        assert read(STREAMING, f"sampling.schedule={schedule}").sampling.streaming == Streaming(open=1.5, max_staleness=4)
     assert read("data.prompt={style: chat, system: hello}").data.prompt.system == "hello"
 
 

@@ -23,6 +23,6 @@ def test_groups_of_earlier_steps_join_the_updates(tmp_path):
         assert step.get("replay/groups", 0) == min(3, there)
         if there:
             assert 1 <= step["replay/age_mean"] <= step["replay/age_max"] <= 2
-            assert step["mismatch/stale_log_ratio_abs_mean"] > 1e-4  # the weights have moved since
+            assert step["replay/log_ratio_abs_mean"] > 1e-4  # the weights have moved since
         assert step["sampling/trained"] + step["sampling/set_aside"] + step["sampling/dropped"] == step["sampling/responses"]
         assert step["mismatch/logprob_abs_max"] <= 1e-4  # of the step's own tokens

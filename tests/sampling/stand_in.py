@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from ada.contracts import Schedule
 from ada.engine.alone import Alone
@@ -15,7 +16,7 @@ from ada.ranks import Ranks
 from ada.rewards.service import Verdict
 from ada.sampling.collector import Collector
 from ada.sampling.seeds import seed_of
-from ada.types import Attempt, Draw, Pool, Prompt, Response
+from ada.types import Attempt, Draw, Pool, Prompt, Response, Written
 
 Law = Callable[[Draw], str]
 """What becomes of a draw: R right, W wrong, C cut off, T the reward function times out, E the engine cannot use it."""
@@ -40,21 +41,21 @@ def always(kind: str) -> Law:
     return lambda draw: kind
 
 
-def response_of(draw: Draw, kind: str) -> Response:
+def response_of(draw: Draw, kind: str, version: int = 3) -> Response:
+    """The same tokens, whether it was interrupted or not."""
     dice = random.Random(draw.seed + 1)
     tokens = (TEXTS[kind], *(dice.randrange(10, 30) for _ in range(dice.randrange(5))), 0)
     logprobs = tuple(-dice.random() for _ in tokens)
-    return Response(draw.prompt.id, draw.index, tokens, logprobs, "length" if kind == "C" else "stop", 3)
+    return Response(draw.prompt.id, draw.index, tokens, logprobs, "length" if kind == "C" else "stop", version, draw.begun.versions)
 
 
 class StandInEngine(Alone):
     """`order`: started (each step ends the oldest draw), together (all that run end in one step), a seed (some, at random), or how
     many of the oldest each step ends."""
 
-    weight_version = 3
-
     def __init__(self, law: Law, order: str | int | list[int] = "started"):
         self.law, self.order = law, order
+        self.weight_version = 3
         self.dice = random.Random(str(order))
         self.of_prompt: Counter[str] = Counter()
         self.running: dict[tuple[str, int], Draw] = {}
@@ -92,7 +93,7 @@ class StandInEngine(Alone):
             self._forget(draw)
             if kind == "E":
                 raise ResponseError(draw.prompt.id, draw.index, "log-prob nan")
-            finished.append(response_of(draw, kind))
+            finished.append(response_of(draw, kind, self.weight_version))
         return finished
 
     def _ending(self) -> list[Draw]:
@@ -113,6 +114,19 @@ class StandInEngine(Alone):
         ended = [draw for draw in list(draws) if self._forget(draw)]
         self.aborted += ended
         return 3 * len(ended)
+
+    def interrupt(self, draws: Iterable[Draw]) -> list[Draw]:
+        """Each has had one token, unless that were its last."""
+        return [self._begun(draw) for draw in list(draws) if self._forget(draw)]
+
+    def _begun(self, draw: Draw) -> Draw:
+        if (kind := self.law(draw)) == "E":
+            return draw
+        whole, written = response_of(draw, kind), len(draw.begun) + 1
+        if written == len(whole.token_ids):
+            return draw
+        versions = (*draw.begun.versions, (self.weight_version, 1))
+        return replace(draw, begun=Written(whole.token_ids[:written], whole.logprobs[:written], versions))
 
 
 class StandInRewards:

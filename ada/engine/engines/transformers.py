@@ -3,14 +3,15 @@
 A draw's tokens and log-probs do not depend on what else is running. In float32 on one thread that holds bit for bit, because nothing a
 draw passes through depends on the batch: a prompt is read by itself, in one forward pass of its own; decoding always runs blocks of ROWS
 rows, however few are in use, over caches of one length (a matrix product's rounding may change with the number of its rows, not with
-the place of a row among them); and each token is decided by a number the draw's own generator gave.
+the place of a row among them); and each token is decided by a number the draw's own generator gave, at its place: a draw that was
+interrupted goes on with the numbers it would have had.
 """
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import torch
@@ -18,7 +19,7 @@ from pydantic import Field
 from transformers import AutoModelForCausalLM, Cache
 
 from ada.config import config
-from ada.engine.base import Ended, GuardedEngine, Key
+from ada.engine.base import Ended, GuardedEngine, Key, Tokens
 from ada.engine.folder import ModelFolder, read_folder, require_room
 from ada.engine.generation import Generation, invert_cdf, processed_logprobs
 from ada.engine.isolation import own_random_state
@@ -126,22 +127,25 @@ class TransformersEngine(GuardedEngine):
         return [slice(first, first + ROWS) for first in range(0, len(self._slots), ROWS)]
 
     def _admit(self, draw: Draw) -> None:
-        slot, prompt = len(self._slots), draw.prompt.token_ids
-        if prompt not in self._prompts:
-            if len(self._prompts) >= self._max_concurrent:
-                del self._prompts[next(iter(self._prompts))]
-            self._prompts[prompt] = self._read(prompt)
-        kv, logits_V = self._prompts[prompt]
-        self._kv[:, :, slot, :, : len(prompt)] = kv
+        slot, prompt, begun = len(self._slots), draw.prompt.token_ids, draw.begun
+        kv, logits_V = self._read(prompt + begun.token_ids) if begun.token_ids else self._read_prompt(prompt)
+        self._kv[:, :, slot, :, : len(prompt) + len(begun)] = kv
         self._logits_SV[slot] = logits_V
         own = torch.Generator().manual_seed(draw.seed)
         most = self.generation.max_response_tokens
         self._uniforms_ST[slot, :most] = torch.rand(most, generator=own, dtype=torch.float64)
-        self._written_S[slot], self._prompt_S[slot] = 0, len(prompt)
+        self._written_S[slot], self._prompt_S[slot] = len(begun), len(prompt)
         self._slots.append(draw)
 
-    def _read(self, prompt: tuple[int, ...]) -> tuple[torch.Tensor, torch.Tensor]:
-        ids_1L = torch.tensor([prompt], device=self._kv.device)
+    def _read_prompt(self, prompt: tuple[int, ...]) -> tuple[torch.Tensor, torch.Tensor]:
+        if prompt not in self._prompts:
+            if len(self._prompts) >= self._max_concurrent:
+                del self._prompts[next(iter(self._prompts))]
+            self._prompts[prompt] = self._read(prompt)
+        return self._prompts[prompt]
+
+    def _read(self, ids: tuple[int, ...]) -> tuple[torch.Tensor, torch.Tensor]:
+        ids_1L = torch.tensor([ids], device=self._kv.device)
         out = self._model(input_ids=ids_1L, use_cache=True, logits_to_keep=1)
         kv = torch.stack([torch.stack([layer.keys[0], layer.values[0]]) for layer in out.past_key_values.layers])
         return kv, out.logits[0, -1].float()
@@ -160,9 +164,12 @@ class TransformersEngine(GuardedEngine):
         return [rows.start + row for row in ended_R[: in_use.stop - in_use.start].nonzero().flatten().tolist()]
 
     def _finish(self, slot: int) -> Ended:
-        written = int(self._written_S[slot])
-        tokens, logprobs = self._tokens_ST[slot, :written].tolist(), self._logprobs_ST[slot, :written].tolist()
+        tokens, logprobs = self._since_submitted(slot)
         return Ended(self._slots[slot], tokens, logprobs, "stop" if tokens[-1] in self.folder.end_ids else "length")
+
+    def _since_submitted(self, slot: int) -> Tokens:
+        new = slice(len(self._slots[slot].begun), int(self._written_S[slot]))
+        return Tokens(self._tokens_ST[slot, new].tolist(), self._logprobs_ST[slot, new].tolist())
 
     def _free(self, slot: int) -> None:
         last = len(self._slots) - 1
@@ -188,14 +195,14 @@ class TransformersEngine(GuardedEngine):
         )
         self._logits_SV[rows] = out.logits[:, 0].float()
 
-    def _end(self, keys: set[Key]) -> int:
-        written = 0
-        self._waiting = deque(draw for draw in self._waiting if (draw.prompt.id, draw.index) not in keys)
+    def _end(self, keys: Collection[Key]) -> dict[Key, Tokens]:
+        had, ending = {}, set(keys)
+        self._waiting = deque(draw for draw in self._waiting if (draw.prompt.id, draw.index) not in ending)
         for slot in reversed(range(len(self._slots))):
-            if (self._slots[slot].prompt.id, self._slots[slot].index) in keys:
-                written += int(self._written_S[slot])
+            if (key := (self._slots[slot].prompt.id, self._slots[slot].index)) in ending:
+                had[key] = self._since_submitted(slot)
                 self._free(slot)
-        return written
+        return had
 
     @torch.no_grad()
     def _replace(self, weights: Iterator[tuple[str, torch.Tensor]]) -> None:

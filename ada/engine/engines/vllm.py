@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import importlib.util
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 from unittest import mock
@@ -14,12 +14,13 @@ import torch
 from pydantic import Field
 
 from ada.config import config
-from ada.engine.base import Ended, GuardedEngine, Key
+from ada.engine.base import Ended, GuardedEngine, Key, Tokens
 from ada.engine.errors import EngineError
 from ada.engine.folder import ModelFolder, read_folder, require_room
 from ada.engine.generation import Generation
 from ada.engine.isolation import compiling, own_process_state, own_random_state
 from ada.engine.lockstep import Lockstep
+from ada.sampling.seeds import seed_of
 from ada.types import Draw
 
 if TYPE_CHECKING:
@@ -120,7 +121,8 @@ class VLLMEngine(GuardedEngine):
             )
         )
 
-    def _sampling(self, seed: int) -> SamplingParams:
+    def _sampling(self, draw: Draw) -> SamplingParams:
+        """vLLM's generator begins anew with a request: one that goes on has numbers of its own, so that none decides two tokens."""
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
@@ -129,8 +131,8 @@ class VLLMEngine(GuardedEngine):
             temperature=law.temperature,
             top_p=law.top_p,
             top_k=law.top_k,
-            seed=seed,
-            max_tokens=law.max_response_tokens,
+            seed=seed_of(draw.seed, "continued", len(draw.begun)) if draw.begun.token_ids else draw.seed,
+            max_tokens=law.max_response_tokens - len(draw.begun),
             stop_token_ids=list(self.folder.end_ids),
             logprobs=0,  # of the sampled token only
             detokenize=False,
@@ -141,7 +143,7 @@ class VLLMEngine(GuardedEngine):
         key = (draw.prompt.id, draw.index)
         self._submissions += 1  # vLLM silently accepts an id twice, so none is ever used twice
         request = f"{draw.prompt.id}/{draw.index}#{self._submissions}"
-        self._keys[self._add(request, draw.prompt.token_ids, self._sampling(draw.seed))] = key
+        self._keys[self._add(request, draw.prompt.token_ids + draw.begun.token_ids, self._sampling(draw))] = key
         self._requests[key] = request
 
     def _add(self, request: str, token_ids: Sequence[int], params: SamplingParams) -> str:
@@ -157,28 +159,30 @@ class VLLMEngine(GuardedEngine):
         key = self._keys.pop(output.request_id)
         del self._requests[key]
         completion, draw = output.outputs[0], self._running[key]
-        if tuple(output.prompt_token_ids) != draw.prompt.token_ids:
+        if tuple(output.prompt_token_ids) != draw.prompt.token_ids + draw.begun.token_ids:
             raise EngineError(
                 f"prompt {key[0]} draw {key[1]}: vLLM read {len(output.prompt_token_ids)} prompt ids that are not the ones given"
             )
         token_ids = list(completion.token_ids)
         return Ended(draw, token_ids, logprobs_of(token_ids, completion.logprobs), completion.finish_reason)
 
-    def _end(self, keys: set[Key]) -> int:
-        requests = [self._requests.pop(key) for key in sorted(keys) if key in self._requests]
-        written = sum(map(self._written, requests))
+    def _end(self, keys: Collection[Key]) -> dict[Key, Tokens]:
+        requests = {key: self._requests.pop(key) for key in keys if key in self._requests}
+        had = {key: self._since_submitted(request) for key, request in requests.items()}
         with own_random_state(), compiling(not self._eager):
-            for request in requests:  # one by one: of several, vLLM frees the cache in the order of a set, unlike on ranks that share it
+            for request in requests.values():  # one by one: of several, vLLM frees the cache in the order of a set, unlike on other ranks
                 self._vllm.abort_request([request])
-        for request in requests:
+        for request in requests.values():
             del self._keys[request]
-        return written
+        return had
 
-    def _written(self, request: str) -> int:
-        """Tokens of a request that has not ended. vLLM puts its own number behind a request's name."""
+    def _since_submitted(self, request: str) -> Tokens:
+        """Of a request that has not ended. vLLM puts its own number behind a request's name."""
         processor = self._vllm.output_processor
-        states = [processor.request_states[name] for name in processor.external_req_ids.get(request, ())]
-        return sum(state.detokenizer.num_output_tokens() for state in states if state.detokenizer is not None)
+        (state,) = [processor.request_states[name] for name in processor.external_req_ids[request]]
+        assert state.detokenizer is not None and state.logprobs_processor is not None
+        token_ids = list(state.detokenizer.output_token_ids)
+        return Tokens(token_ids, logprobs_of(token_ids, state.logprobs_processor.logprobs or []))
 
     def _sleep(self) -> bool:
         if self._sleep_level:
