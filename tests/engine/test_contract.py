@@ -279,14 +279,14 @@ def test_interrupted_and_continued_a_draw_is_the_one_that_never_was(engine: Guar
     draws = [draw(number, index, length) for number, length in ((1, 9), (2, 4), (3, 150)) for index in range(10)]  # more than run at once
     straight = finish(engine, draws)
     resting = interrupted(engine, draws, 3)
-    assert {len(each.begun) for each in resting} == {0, 3}  # some had to wait for their turn
-    again = interrupted(engine, resting, 2)
-    assert {len(each.begun) for each in again} == {2, 5}
-    for key, response in finish(engine, again).items():
+    assert {0, 3} <= {len(each.begun) for each in resting}  # some had to wait for their turn
+    again = {(each.prompt.id, each.index): each for each in interrupted(engine, resting[::-1], 2)}
+    assert {2, 5} <= {len(each.begun) for each in again.values()}
+    for key, response in finish(engine, list(again.values())).items():
         whole = straight[key]
         assert (response.token_ids, response.finish_reason) == (whole.token_ids, whole.finish_reason)
         assert response.logprobs == pytest.approx(whole.logprobs, abs=1e-5)
-        assert response.versions[:-1] in (((7, 2),), ((7, 3), (7, 2))) and sum(n for _, n in response.versions) == len(whole.token_ids)
+        assert response.earlier == again[key].begun.versions and sum(n for _, n in response.versions) == len(whole.token_ids)
 
 
 def test_each_token_has_the_log_prob_of_the_weights_that_drew_it(engine: GuardedEngine, models: list[Model]) -> None:
@@ -317,9 +317,9 @@ def test_tokens_from_before_an_interruption_are_not_told_again(engine: GuardedEn
 
 
 def test_a_draw_without_room_does_not_go_on(engine: GuardedEngine) -> None:
-    (resting,) = interrupted(engine, [draw(1, length=150)], 5)
+    resting, *_ = interrupted(engine, [draw(number) for number in range(8)], 5)
     engine.generation = dataclasses.replace(GENERATION, max_response_tokens=5)
-    with pytest.raises(EngineError, match="p/1-150 draw 0 has 5 tokens already, and a response may have 5 "):
+    with pytest.raises(EngineError, match="-9 draw 0 has 5 tokens already, and a response may have 5 "):
         engine.submit(resting)
 
 

@@ -196,7 +196,8 @@ class TransformersEngine(GuardedEngine):
         self._logits_SV[rows] = out.logits[:, 0].float()
 
     def _end(self, keys: Collection[Key]) -> dict[Key, Tokens]:
-        had, ending = {}, set(keys)
+        had: dict[Key, Tokens] = {}
+        ending = set(keys)
         self._waiting = deque(draw for draw in self._waiting if (draw.prompt.id, draw.index) not in ending)
         for slot in reversed(range(len(self._slots))):
             if (key := (self._slots[slot].prompt.id, self._slots[slot].index)) in ending:
