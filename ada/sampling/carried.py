@@ -20,6 +20,7 @@ class Carried:
 
     name: str  # of the collection that opened it: its draws' seeds keep it
     pool: Pool
+    place: int = 0  # among those that were opened with it
     finished: tuple[Attempt, ...] = ()  # waiting for an earlier draw
     unscored: tuple[Response, ...] = ()
     begun: Mapping[int, Written] = field(default_factory=dict)  # by the draw's index

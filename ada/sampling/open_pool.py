@@ -23,6 +23,7 @@ class OpenPool:
     name: str  # of the collection that opened it
     pool: Pool
     position: int  # of the prompt in the step
+    place: int  # among the prompts that were opened with it
     schedule: Schedule
     window: Window
     launched: int = 0
@@ -42,6 +43,7 @@ class OpenPool:
             carried.name,
             carried.pool,
             position,
+            carried.place,
             schedule,
             window,
             launched=carried.started,
@@ -53,7 +55,8 @@ class OpenPool:
     def at_rest(self, unscored: Sequence[Response]) -> Carried:
         """Nothing of it may run."""
         finished = tuple(self.finished[draw] for draw in sorted(self.finished))
-        return Carried(self.name, self.pool, finished, tuple(sorted(unscored, key=lambda r: r.draw)), dict(sorted(self.resting.items())))
+        unscored = tuple(sorted(unscored, key=lambda response: response.draw))
+        return Carried(self.name, self.pool, self.place, finished, unscored, dict(sorted(self.resting.items())))
 
     @property
     def closed(self) -> bool:

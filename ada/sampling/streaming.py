@@ -60,7 +60,9 @@ class Stream:
     def collect(
         self, step: int, version: int, choose: Choose, believe: Callable[[Sequence[Prompt]], Sequence[PassRate | None]]
     ) -> tuple[list[Pool], Cost]:
-        """The pools of a step that draws with the weights `version`, in the order of their prompts. Collective."""
+        """The pools of a step that draws with the weights `version`, in the order of their places among those opened with them: prompts
+        that took long do not make up an update of their own. Collective.
+        """
         before = self.open
         self.drawn_in[version] = step
         stale = [prompt for prompt in before if self._staleness(prompt, step) > self.streaming.max_staleness]
@@ -73,7 +75,7 @@ class Stream:
         cost.surplus += sum(prompt.started for prompt in stale)
         taken, waiting = set(order[: self.prompts_per_step]), order[self.prompts_per_step :]
         self.open = [prompts[i] for i in waiting] + [prompt for prompt in prompts if prompt.pool.outcome is None]
-        trained = [prompts[i] for i in sorted(taken)]
+        trained = [prompts[i] for i in sorted(taken, key=lambda i: (prompts[i].place, i))]
         self.turnover = turnover(*([_id(prompt) for prompt in some] for some in (before, opened, trained, stale, self.open)))
         return [prompt.pool for prompt in trained], cost
 
@@ -86,7 +88,8 @@ class Stream:
             return []
         name = f"step-{step}"
         chosen = choose(missing, set(beside))
-        return [Carried(name, self.collector.pool(name, *each)) for each in zip(chosen, believe(chosen), strict=True)]
+        pools = [self.collector.pool(name, *each) for each in zip(chosen, believe(chosen), strict=True)]
+        return [Carried(name, pool, place) for place, pool in enumerate(pools)]
 
     def _drawn(self, prompts: list[Carried]) -> tuple[list[Carried], list[int], Cost]:
         """All of them after the step's draws; the places of those with an outcome, in the order in which they got it."""

@@ -204,6 +204,16 @@ def test_a_step_takes_the_first_that_resolve_in_the_order_of_their_prompts():
     assert [prompt.pool.prompt.id for prompt in trial.stream.open] == ["test/0"]
 
 
+def test_prompts_of_earlier_steps_are_spread_over_a_steps_updates():
+    """One that was opened second in an earlier step stands behind the first of this one, not before it."""
+    trial = Trial(Uniform(draws=1), open=1.5, size=2, law=always("R"))
+    trial.choose = Once()
+    trial.stream.open = [Carried("step-0", trial.stream.collector.pool("step-0", p, None), 1) for p in prompts(1, "early")]
+    trial.stream.collector.engine = trial.engine = StandInEngine(always("R"), "together")
+    trial.run()
+    assert [pool.prompt.id for pool in trial.pools[0]] == ["test/0", "early/0"]
+
+
 class Stuck(StandInEngine):
     """Prompt 0 never gets its second draw to an end."""
 
@@ -322,8 +332,8 @@ def test_a_prompt_that_loses_a_draw_or_has_it_twice_ends_the_run():
         ([1, 0], [], {}),  # read in another order
     ):
         with pytest.raises(RuntimeError, match=re.escape(f"prompt test/0 has draws {[*pool, *sorted([*finished, *begun])]}")):
-            Carried("step-1", Pool(prompt, attempts=[attempts[i] for i in pool]), tuple(attempts[i] for i in finished), (), begun)
-    whole = Carried("step-1", Pool(prompt, attempts=attempts[:1]), (attempts[2],), (), {1: Written()})
+            Carried("step-1", Pool(prompt, attempts=[attempts[i] for i in pool]), 0, tuple(attempts[i] for i in finished), (), begun)
+    whole = Carried("step-1", Pool(prompt, attempts=attempts[:1]), 0, (attempts[2],), (), {1: Written()})
     assert whole.started == 3
 
 
