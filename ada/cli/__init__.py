@@ -170,9 +170,9 @@ def _reproduce_options(commands: Commands) -> None:
         metavar="EXPERIMENT",
         nargs="?",
         default="paper",
-        choices=("paper", "quick", "replay", "replay_sweep"),
+        choices=("paper", "quick", "replay", "replay_sweep", "streaming"),
         help="paper (all its methods, 5 seeds: about an hour on two cores; the default), quick (its four main methods, 2 seeds: ten "
-        "minutes), replay (three methods with and without it) or replay_sweep (how much to replay, and how old)",
+        "minutes), replay (three methods with and without it), replay_sweep (how much to replay, how old) or streaming",
     )
     command.add_argument("--seeds", metavar="N", type=int, help="how many, from the experiment's first; default its own")
     command.add_argument("--minutes", metavar="M", type=float, help="start no run that would end later; default the experiment's")
