@@ -21,11 +21,13 @@ from ada.simulation.setting import PAPER, Setting
 from ada.simulation.steps import Job, StepForecast
 from ada.types import Draw, PassRate, Prompt
 from benchmarks.decode_cost import Watched, decode_cost
+from benchmarks.streaming import Known, measured, predicted
 
 BATCHES, REPEATS, TOGETHER, PAST = 2, 4, (1, 4, 16, 64, 128), 8
 SEQ = Seq(exit="balance", check_every=4, max_draws=32, positives=2)
 Believe = Callable[[Sequence[Prompt]], list[PassRate]]
 AGAINST = ("GRPO-n4", "GRPO-n16")
+MOST_OPEN = 2.0
 
 
 @dataclass
@@ -43,6 +45,7 @@ def ways_to_collect(run: Run, say: Callable[[str], None]) -> None:
     real = run.collector
     collector = Collector(watched, real.rewards, real.decode, real.ranks, seed=real.seed, max_concurrent=real.max_concurrent)
     batches = [run.selector.next(run.recipe.batch.prompts_per_step) for _ in range(BATCHES)]
+    more = [run.selector.next(run.recipe.batch.prompts_per_step) for _ in range(BATCHES)]
     cost, start = decode_cost(watched, collector, batches[0], TOGETHER)
     verdict = _verdict_seconds(real, batches[0][0])
     say(
@@ -58,7 +61,7 @@ def ways_to_collect(run: Run, say: Callable[[str], None]) -> None:
         update=UpdateCost(0.0, 0.0),
         lengths=dataclasses.replace(PAPER.lengths, longest=run.recipe.generation.max_response_tokens),
     )
-    ways = [Way(sampler) for sampler in standard(SEQ)]
+    ways = [Way(sampler) for sampler in standard(SEQ) if sampler.streaming is None]
     beliefs = [_beliefs(collector, prompts) for prompts in batches]
     for batch, prompts in enumerate(batches):
         law = _all_draws(collector, _name(batch), prompts)
@@ -70,6 +73,18 @@ def ways_to_collect(run: Run, say: Callable[[str], None]) -> None:
             _measure(way, watched, collector, _name(batch), batches[batch], beliefs[batch])
     for line in _table(ways):
         say(line)
+    known = Known(collector, [prompt for prompts in (*batches, *more) for prompt in prompts])
+    for sampler in (sampler for sampler in standard(SEQ) if sampler.streaming and sampler.streaming.open <= MOST_OPEN):
+        pairs = measured(
+            collector, sampler, len(batches[0]), known, lambda: _measure(ways[0], watched, collector, _name(0), batches[0], beliefs[0])
+        )
+        model = statistics.mean(predicted(setting, sampler, len(batches[0]), known))
+        say(_line(sampler.label, [a / b for a, b in pairs], model / statistics.mean(f.rollout_seconds for f in ways[0].predicted)))
+
+
+def _line(label: str, ratios: Sequence[float], model: float) -> str:
+    low, _, high = statistics.quantiles(ratios, n=4, method="inclusive")
+    return f"{label:<28}{statistics.mean(ratios):>10.2f}{f'{low:.2f} to {high:.2f}':>15}{model:>8.2f}"
 
 
 def _measure(way: Way, watched: Watched, collector: Collector, name: str, prompts: Sequence[Prompt], beliefs: Believe) -> None:

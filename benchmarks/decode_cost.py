@@ -49,6 +49,11 @@ class Watched:
         self.running -= len(ended)
         return self.engine.abort(ended)
 
+    def interrupt(self, draws: Iterable[Draw]) -> list[Draw]:
+        interrupted = self.engine.interrupt(draws)
+        self.running -= len(interrupted)
+        return interrupted
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self.engine, name)
 

@@ -85,7 +85,7 @@ def _steps_command(commands: Commands) -> None:
     command.add_argument("name", metavar="RECIPE", nargs="?", help="a recipe whose sampler is looked at too; default: none")
     command.add_argument("overrides", metavar="key=value", nargs="*", help="recipe keys to change, for example sampling.in_flight=24")
     command.add_argument("--gpus", metavar="N,N,...", default="8", help="ranks of the job, several for several tables; default 8")
-    command.add_argument("--steps", metavar="N", type=int, help="steps to average over; default: those of 1,024 prompts, at least 1")
+    command.add_argument("--steps", metavar="N", type=int, help="steps to average over; default: those of 4,096 prompts, at least 1")
     command.add_argument("--samplers", metavar="WORD,...", help="only those whose names have one of these words in them, beside GRPO-n4")
     for option, placeholder, text in (
         ("--pass-rates", "LAW", "of the prompts, as for `ada plan`"),
@@ -99,6 +99,7 @@ def _steps_command(commands: Commands) -> None:
         ("--slots", int, "draws that an engine decodes together"),
         ("--belief-draws", int, "earlier responses behind the belief about each prompt"),
         ("--start-seconds", float, "of a draw, before it is decoded with the others"),
+        ("--reread-seconds", float, "of each token of a draw that goes on after an update"),
         ("--verdict-seconds", float, "from a response to its verdict"),
         ("--fixed-seconds", float, "of a step, whatever is drawn and trained on"),
         ("--token-seconds", float, "of the update, for each response token trained on, of one GPU"),

@@ -19,7 +19,7 @@ from ada.simulation.setting import PAPER, Setting
 from ada.simulation.steps import StepForecast, simulate
 
 COLUMNS = ("sampler", "step time", "seconds", "generation", "idle", "responses/prompt", "tokens", "aborted", "trained", "staleness")
-PROMPTS = 1024  # that a forecast is averaged over where --steps does not say otherwise
+PROMPTS = 4096  # that a forecast is averaged over where --steps does not say otherwise
 
 
 def simulate_steps(name: str | None, overrides: list[str], **options: Any) -> int:
@@ -67,7 +67,11 @@ def _setting(inputs: dict[str, Any]) -> tuple[Setting, str]:
         PAPER,
         lengths=lengths,
         update=UpdateCost(given.get("fixed_seconds", PAPER.update.fixed), given.get("token_seconds", PAPER.update.per_token)),
-        **{option: given[option] for option in ("prompts", "slots", "belief_draws", "start_seconds", "verdict_seconds") if option in given},
+        **{
+            option: given[option]
+            for option in ("prompts", "slots", "belief_draws", "start_seconds", "reread_seconds", "verdict_seconds")
+            if option in given
+        },
     )
     if "decode" in given:
         setting = dataclasses.replace(setting, decode=DecodeCost.read(given["decode"]))
@@ -105,7 +109,8 @@ def _inputs(setting: Setting, profile: str) -> str:
     decode, update = setting.decode, setting.update
     costs = ", ".join(f"{1000 * decode(b):.3g} ms with {b}" for b in (1, 64, 256, setting.slots))
     return (
-        f"\ndecoding step: {costs} draws running, at most {setting.slots}; {setting.start_seconds:g} s before a draw's first"
+        f"\ndecoding step: {costs} draws running, at most {setting.slots}; {setting.start_seconds:g} s before a draw's first, "
+        f"{1e6 * setting.reread_seconds:g} µs for each token of one that goes on after an update"
         f"\nresponses: {setting.lengths.law} tokens, at most {setting.lengths.longest}, {setting.lengths.mean:.0f} in the mean; "
         f"verdicts after {setting.verdict_seconds:g} s"
         f"\npass rates: {profile}; beliefs from {setting.belief_draws} earlier responses"

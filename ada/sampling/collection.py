@@ -105,7 +105,7 @@ class Collection:
         started = time.perf_counter()
         while not self.should_stop() and self.advance():
             pass
-        self._interrupt()
+        self.interrupt()
         self.cost.seconds += time.perf_counter() - started
 
     def advance(self) -> bool:
@@ -221,7 +221,7 @@ class Collection:
         pool.finished.clear()
         pool.resting.clear()
 
-    def _interrupt(self) -> None:
+    def interrupt(self) -> None:
         """Nothing runs afterwards. Where all prompts are through, nothing does before."""
         running = [draw for pool in self.mine.values() for draw in pool.running.values()]
         for draw in self.engine.interrupt(running) if running else ():

@@ -31,6 +31,9 @@ class SharedCounters:
         self._counters[counter] = claimed = self._counters.get(counter, -1) + 1
         return claimed
 
+    def claimed(self, counter: str) -> int:
+        return self._counters.get(counter, -1) + 1
+
 
 class Crowd:
     """What a Collector takes for its rank's Collection. Every wave ends for all at the largest clock, as gathering does."""
@@ -55,10 +58,19 @@ class Crowd:
                 heapreplace(turns, (self.machines[rank].engine.clock, rank))
             else:
                 heappop(turns)
+        for part in self.parts:
+            part.interrupt()
         self.seconds += wait_for_all(self.machines) - began
 
     def own_pools(self) -> dict[int, Pool]:
         return {position: pool for part in self.parts for position, pool in part.own_pools().items()}
+
+    def own_prompts(self) -> dict[int, Carried]:
+        return {position: prompt for part in self.parts for position, prompt in part.own_prompts().items()}
+
+    @property
+    def places(self) -> dict[int, int]:
+        return {position: place for part in self.parts for position, place in part.places.items()}
 
     @property
     def cost(self) -> Cost:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import lru_cache
 from heapq import heappop, heappush
 
 from ada.engine.alone import Alone
 from ada.simulation.costs import DecodeCost
 from ada.simulation.draws import DrawLaw
-from ada.types import Draw, Response
+from ada.types import Draw, Response, Written
 
 RIGHT, WRONG = 1, 0  # token that a response consists of
 
@@ -31,11 +32,13 @@ def _logprobs(count: int) -> tuple[float, ...]:
 
 
 class SimulatedEngine(Alone):
-    """The contract Engine's submit, step and abort. A right response is never cut off: at the cap it ends by itself."""
+    """The contract Engine's submit, step, abort and interrupt. A right response is never cut off: at the cap it ends by itself."""
 
-    def __init__(self, law: DrawLaw, cost: DecodeCost, start_seconds: float, longest: int):
-        """`start_seconds`: of one draw, before it is decoded with the others (its prompt's pass)."""
+    def __init__(self, law: DrawLaw, cost: DecodeCost, start_seconds: float, longest: int, reread_seconds: float = 0.0):
+        """`start_seconds`: of one draw, before it is decoded with the others (its prompt's pass). `reread_seconds`: of each token that it
+        had when it was interrupted, likewise."""
         self.law, self.cost, self.start_seconds, self.longest = law, cost, start_seconds, longest
+        self.reread_seconds = reread_seconds
         self.weight_version = 0
         self.clock = 0.0  # seconds
         self.busy = 0.0  # of them, those in which it decoded
@@ -50,8 +53,8 @@ class SimulatedEngine(Alone):
         name = draw.prompt.id, draw.index
         self._submitted += 1
         self._running[name] = self._submitted, self._decoded, draw, length, right
-        heappush(self._ends, (self._decoded + length, self._submitted, name))
-        self._pass(self.start_seconds)
+        heappush(self._ends, (self._decoded + length - len(draw.begun), self._submitted, name))
+        self._pass(self.start_seconds + self.reread_seconds * len(draw.begun))
 
     def step(self) -> list[Response]:
         """All steps up to the next in which a draw ends, or to the next verdict, if that comes before."""
@@ -77,6 +80,7 @@ class SimulatedEngine(Alone):
                         _logprobs(length),
                         "length" if cut_off else "stop",
                         self.weight_version,
+                        draw.begun.versions,
                     )
                 )
         return finished
@@ -87,6 +91,16 @@ class SimulatedEngine(Alone):
             if found := self._running.pop((draw.prompt.id, draw.index), None):
                 written += self._decoded - found[1]
         return written
+
+    def interrupt(self, draws: Iterable[Draw]) -> list[Draw]:
+        return [self._resting(self._running.pop((draw.prompt.id, draw.index))) for draw in draws]
+
+    def _resting(self, run: tuple[int, int, Draw, int, bool]) -> Draw:
+        _, first, draw, _, right = run
+        if not (written := self._decoded - first):
+            return draw
+        count, versions = len(draw.begun) + written, (*draw.begun.versions, (self.weight_version, written))
+        return replace(draw, begun=Written(tokens(count, right), _logprobs(count), versions))
 
     def _runs(self, end: tuple[int, int, tuple[str, int]]) -> bool:
         found = self._running.get(end[2])

@@ -15,6 +15,7 @@ class Setting:
     slots: int  # draws that an engine decodes together
     decode: DecodeCost
     start_seconds: float  # of a draw before it is decoded with the others: its prompt's pass
+    reread_seconds: float  # of each token of a draw that goes on after an update, likewise
     lengths: Lengths
     profile: Profile
     belief_draws: int  # earlier responses behind what is believed of each prompt
@@ -33,6 +34,7 @@ PAPER = Setting(
     slots=1024,
     decode=DecodeCost.line(0.021, 0.00009),
     start_seconds=0.0,
+    reread_seconds=2e-5,
     lengths=Lengths("lognormal(650,0.7)", 2048),
     profile=beta(1.0, 1.0),
     belief_draws=8,

@@ -13,6 +13,7 @@ from ada.sampling.collector import Collector
 from ada.sampling.grouping import group_of
 from ada.sampling.schedules.dapo import Dapo
 from ada.sampling.seeds import seed_of
+from ada.sampling.streaming import Stream
 from ada.simulation.crowd import Machine, SharedCounters, crowd
 from ada.simulation.draws import DrawLaw, HashedDraws
 from ada.simulation.engine import SimulatedEngine, decode
@@ -21,6 +22,8 @@ from ada.simulation.rewards import SimulatedRewards
 from ada.simulation.samplers import Sampler
 from ada.simulation.setting import Setting
 from ada.types import PassRate, Pool, Prompt
+
+STEPS_BEFORE = 4
 
 
 @dataclass(frozen=True)
@@ -84,21 +87,26 @@ class Job:
     def _trained(self, number: int, sampler: Sampler, pools: Sequence[Pool]) -> list[tuple[int, int]]:
         """Tokens that are trained on, and the updates since the weights that wrote them."""
         groups = [group_of(p, sampler.group, sampler.group_size, seed_of(self.seed, "group", number, p.prompt.id)) for p in pools]
-        return [(len(a.response.token_ids), number - 1 - a.response.weight_version) for group in groups for a in group.attempts]
+        spans = [span for group in groups for a in group.attempts for span in a.response.versions]
+        return [(tokens, number - 1 - version) for version, tokens in spans]
 
 
 def simulate(setting: Setting, sampler: Sampler, gpus: int, steps: int, seed: int = 0) -> StepForecast:
-    """Means over steps."""
+    """Means over `steps` steps. With streaming they come after others, in which the prompts that are open get their ages."""
     problems = Problems(setting.profile, setting.belief_draws, seed)
     job = Job(setting, HashedDraws(problems.pass_rates, setting.lengths), gpus, seed)
     count = setting.prompts * gpus
+    stream = sampler.streaming and Stream(sampler.streaming, job.collector, count, sampler.schedule, sampler.window)
+    before = 0 if stream is None else STEPS_BEFORE
     with without_garbage_collection():
-        made = [job.step(n, sampler, partial(_collect, job, sampler, problems, count, n)) for n in range(1, steps + 1)]
+        made = [job.step(n, sampler, partial(_collect, job, sampler, stream, problems, count, n)) for n in range(1, before + steps + 1)][
+            before:
+        ]
     names = StepForecast.__dataclass_fields__
     return StepForecast(**{name: sum(getattr(step, name) for step in made) / len(made) for name in names})
 
 
-def _collect(job: Job, sampler: Sampler, problems: Problems, count: int, number: int) -> tuple[list[Pool], Cost]:
+def _collect(job: Job, sampler: Sampler, stream: Stream | None, problems: Problems, count: int, number: int) -> tuple[list[Pool], Cost]:
     def refill(pools: Sequence[Pool]) -> list[Prompt]:
         wanted = sampler.schedule.wanted(pools, count) if isinstance(sampler.schedule, Dapo) else 0
         return problems.next(wanted)
@@ -106,13 +114,15 @@ def _collect(job: Job, sampler: Sampler, problems: Problems, count: int, number:
     def believe(prompts: Sequence[Prompt]) -> Sequence[PassRate | None]:
         return problems.believe(prompts)
 
+    if stream is not None:
+        return stream.collect(number, number - 1, lambda wanted, beside: problems.next(wanted), believe)
     return job.collector.collect(
         f"step-{number}", problems.next(count), sampler.schedule, window=sampler.window, believe=believe, refill=refill
     )
 
 
 def _machine(setting: Setting, law: DrawLaw) -> Machine:
-    engine = SimulatedEngine(law, setting.decode, setting.start_seconds, setting.lengths.longest)
+    engine = SimulatedEngine(law, setting.decode, setting.start_seconds, setting.lengths.longest, setting.reread_seconds)
     return Machine(engine, SimulatedRewards(engine, setting.verdict_seconds))
 
 

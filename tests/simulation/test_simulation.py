@@ -15,6 +15,7 @@ from ada.sampling.groups.all import All
 from ada.sampling.profile import Profile
 from ada.sampling.schedules.seq import Seq
 from ada.sampling.schedules.uniform import Uniform
+from ada.sampling.streaming import Streaming
 from ada.sampling.windows import fixed
 from ada.simulation.costs import DecodeCost, UpdateCost
 from ada.simulation.draws import Lengths
@@ -121,6 +122,38 @@ def test_every_way_to_order_draws_leaves_the_same_pools():
     for others in pools[1:]:
         for one, other in zip(pools[0], others, strict=True):
             assert [a.response for a in one.attempts] == [a.response for a in other.attempts]
+
+
+def test_a_draw_that_is_interrupted_goes_on_from_its_last_token():
+    """5 tokens: 3 under version 0, then the rest of a draw of 3 tokens; what is read again costs 2 s a token, after 1 s to begin."""
+    (prompt,) = prompts(1)
+    engine = SimulatedEngine(lambda draw: (3 + 2 * draw.index, True), DecodeCost.line(1.0, 0.0), 1.0, longest=9, reread_seconds=2.0)
+    draws = [Draw(prompt, index, 0) for index in range(2)]
+    for draw in draws:
+        engine.submit(draw)
+    assert [r.draw for r in engine.step()] == [0] and engine.clock == 2.0 + 3.0
+    (rest,) = engine.interrupt([draws[1]])
+    assert (len(rest.begun), rest.begun.versions) == (3, ((0, 3),))
+    engine.weight_version = 1
+    engine.submit(rest)
+    (response,) = engine.step()
+    assert engine.clock == 5.0 + (1.0 + 3 * 2.0) + 2.0
+    assert (len(response.token_ids), response.versions) == (5, ((0, 3), (1, 2)))
+
+
+def test_streaming_shortens_the_chain_and_counts_what_is_old():
+    """Rounds of one draw of 1 to 40 tokens, at most 4: a step of 20 prompts waits for the longest chain unless 40 are open."""
+    schedule = Seq(exit="balance", check_every=1, max_draws=4, positives=1)
+    given = setting(prompts=20, lengths=Lengths("lognormal(12,0.8)", 40))
+    plain = Sampler("", schedule, All(), None)
+    on_policy, same, streaming = (
+        simulate(given, dataclasses.replace(plain, streaming=how), gpus=1, steps=8)
+        for how in (None, Streaming(open=1.0, max_staleness=9), Streaming(open=2.0, max_staleness=9))
+    )
+    assert same.seconds == pytest.approx(on_policy.seconds, rel=0.2) and same.staleness == on_policy.staleness == 0.0
+    assert streaming.seconds < 0.7 * on_policy.seconds
+    assert 0 < streaming.staleness < 3
+    assert streaming.trained_tokens == pytest.approx(on_policy.trained_tokens, rel=0.25)  # 20 prompts each, of other draws
 
 
 def test_draws_follow_the_pass_rates_and_lengths_that_are_given():
