@@ -96,7 +96,9 @@ def simulate(setting: Setting, sampler: Sampler, gpus: int, steps: int, seed: in
     problems = Problems(setting.profile, setting.belief_draws, seed)
     job = Job(setting, HashedDraws(problems.pass_rates, setting.lengths), gpus, seed)
     count = setting.prompts * gpus
-    stream = sampler.streaming and Stream(sampler.streaming, job.collector, count, sampler.schedule, sampler.window)
+    stream = None
+    if sampler.streaming is not None:
+        stream = Stream(sampler.streaming, job.collector, count, sampler.schedule, sampler.window)
     before = 0 if stream is None else STEPS_BEFORE
     with without_garbage_collection():
         made = [job.step(n, sampler, partial(_collect, job, sampler, stream, problems, count, n)) for n in range(1, before + steps + 1)][
