@@ -318,7 +318,7 @@ def test_extends_in_a_circle_is_refused(tmp_path):
         ("steps: [1", "not valid YAML"),
         ("- 1", "found a list"),
         ("extends: 3", "extends = 3; allowed is the name"),
-        ("extends: micro_seq_balanc", "Did you mean 'micro_seq_balance'?"),
+        ("extends: micro_seq_balanc", "Did you mean 'micro_seq_balance' or "),
         ("extends: micro\nseed: ${nothing}", "nothing"),
         ("steps: 3", "batch is missing"),
     ],

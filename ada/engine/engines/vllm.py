@@ -186,8 +186,15 @@ class VLLMEngine(GuardedEngine):
 
     def _sleep(self) -> bool:
         if self._sleep_level:
+            self._drain()
             self._vllm.sleep(self._sleep_level)
         return self._sleep_level > 0
+
+    def _drain(self) -> None:
+        """On a GPU vLLM begins a batch before it has read the last one, so one may be under way for draws that were ended since."""
+        client: Any = self._vllm.engine_core  # in this process
+        while client.engine_core.batch_queue:  # None on a CPU
+            self._vllm.step()
 
     def _wake(self, part: Literal["weights", "kv_cache"]) -> None:
         self._vllm.wake_up([part])
@@ -197,6 +204,7 @@ class VLLMEngine(GuardedEngine):
 
     def _replace(self, weights: Iterator[tuple[str, torch.Tensor]]) -> None:
         with own_random_state(), compiling(not self._eager):
+            self._drain()
             self._vllm.collective_rpc(partial(_reload, weights=self._named_for_vllm(weights)))
             if not self._vllm.reset_prefix_cache():
                 raise EngineError("vLLM did not reset its prefix cache, so it would go on from the old weights' keys and values")
