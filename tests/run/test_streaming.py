@@ -56,11 +56,11 @@ def test_tokens_of_older_weights_are_trained_on(straight):
     _, first, *later = metrics(straight)
     assert first["streaming/stale_token_fraction"] == 0 and first["streaming/open"] == 3
     assert any(row["streaming/stale_token_fraction"] > 0 for row in later), "this seed carries nothing on: take another"
+    ratios = [row["replay/log_ratio_abs_mean"] for row in later if "replay/log_ratio_abs_mean" in row]  # where an update was taken on them
+    assert ratios and min(ratios) > 1e-5  # the weights have moved since
     for row in later:
         assert row["streaming/open"] == 3 and row["streaming/dropped"] == 0
         assert (row["streaming/staleness_max"] > 0) == (row["streaming/stale_token_fraction"] > 0)
-        if row["streaming/stale_token_fraction"] > 0:
-            assert row["replay/log_ratio_abs_mean"] > 1e-5  # the weights have moved since
         assert row["mismatch/logprob_abs_max"] <= 1e-4  # of the step's own tokens
         assert row["sampling/trained"] + row["sampling/set_aside"] + row["sampling/dropped"] == row["sampling/responses"]
 
