@@ -127,6 +127,7 @@ def test_base_model_has_the_published_shape() -> None:
     assert (model.generation_config.eos_token_id, model.generation_config.pad_token_id) == (1, 0)
 
 
+@pytest.mark.slow
 def test_sampled_pass_rates_agree_with_the_models_probabilities() -> None:
     """measure's sampler against teacher forcing. A right box after a wrong column adds a little to what is sampled."""
     asked = problems("train")[:128]

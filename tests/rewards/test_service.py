@@ -108,7 +108,7 @@ def test_an_alarm_left_by_a_scorer_ends_nobody_R02():
     service.close()
 
 
-@pytest.mark.parametrize("response", ["sleep", "hang in c", "ignore termination"])
+@pytest.mark.parametrize("response", ["sleep", "hang in c", pytest.param("ignore termination", marks=pytest.mark.slow)])
 def test_a_hanging_scorer_is_killed_and_the_next_task_goes_on(response):
     service = started(workers=1, time_limit_seconds=0.5)
     service.submit("hangs", response, "")
@@ -121,6 +121,7 @@ def test_a_hanging_scorer_is_killed_and_the_next_task_goes_on(response):
     assert time.monotonic() - begun < 20.0  # not 600
 
 
+@pytest.mark.slow
 def test_time_spent_waiting_for_a_worker_does_not_count():
     service = started(workers=1, time_limit_seconds=1.0)
     for key in range(4):
@@ -183,6 +184,7 @@ def test_a_key_in_use_is_refused(shared):
     assert len(collect(shared)) == 1
 
 
+@pytest.mark.slow
 def test_closing_with_stuck_workers_is_bounded_and_safe_twice_S02():
     service = started(workers=2, time_limit_seconds=600.0)
     for key, response in enumerate(["ignore termination", "sleep", *["right"] * 3000]):
@@ -252,6 +254,7 @@ def test_workers_end_when_the_trainer_is_killed():
     assert gone(worker_pid)
 
 
+@pytest.mark.slow
 def test_workers_load_no_torch_and_see_no_secrets_R07():
     source = f"""
 import os, torch
