@@ -39,8 +39,8 @@ RENDEZVOUS = $(if $(filter 1,$(NNODES)),--standalone,--nnodes=$(NNODES) --node-r
 TORCHRUN = $(VENV)/bin/python -m ada.launch $(RENDEZVOUS) --shutdown-timeout=300 --no-python --nproc-per-node=$(NPROC)
 LAUNCH = $(if $(filter-out 1,$(NPROC) $(NNODES)),$(TORCHRUN) )$(VENV)/bin/ada
 
-# The tests of one file share what is dear to start: a file goes to one process.
-PYTEST = $(VENV)/bin/pytest --numprocesses $(JOBS) --dist loadfile
+# The tests of one file share what is dear to start: a file goes to one process. In their own order, so that the longest is not the last.
+PYTEST = $(VENV)/bin/pytest --numprocesses $(JOBS) --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help install train eval doctor check prepare test test-fast lint reproduce bench docs lock clean
