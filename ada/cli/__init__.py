@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TypeAlias
 
 from ada.cli.examples import FIRST_STEPS, epilog
+from ada.reproduce.experiments import NAMES
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -171,7 +172,7 @@ def _reproduce_options(commands: Commands) -> None:
         metavar="EXPERIMENT",
         nargs="?",
         default="paper",
-        choices=("paper", "quick", "replay", "replay_sweep", "streaming"),
+        choices=NAMES,
         help="paper (all its methods, 5 seeds: about an hour on two cores; the default), quick (its four main methods, 2 seeds: ten "
         "minutes), replay (three methods with and without it), replay_sweep (how much to replay, how old) or streaming",
     )

@@ -10,6 +10,13 @@ from typing import Literal
 Axis = Literal["updates", "responses", "tokens", "seconds"]
 """What methods are compared at an equal amount of: steps; responses or tokens generated in training; CPU seconds of training."""
 
+WORDS: Mapping[Axis, str] = {
+    "updates": "updates",
+    "responses": "generated responses",
+    "tokens": "generated tokens",
+    "seconds": "CPU seconds",
+}
+
 
 @dataclass(frozen=True)
 class Method:

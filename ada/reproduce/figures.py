@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib
 import numpy as np
 
-from ada.reproduce.experiment import Axis, Experiment
+from ada.reproduce.experiment import WORDS, Axis, Experiment
 from ada.reproduce.outcome import Outcome
 
 matplotlib.use("Agg")
@@ -17,12 +17,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter
 
-LABELS: dict[Axis, str] = {
-    "updates": "step",
-    "responses": "generated responses",
-    "tokens": "generated tokens",
-    "seconds": "CPU seconds",
-}
+LABELS: dict[Axis, str] = {**WORDS, "updates": "step"}
 WINDOW = 5  # steps that training metrics are averaged over
 STYLE: Any = {
     "svg.hashsalt": "ada",  # the same figure gives the same file

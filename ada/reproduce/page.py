@@ -12,7 +12,7 @@ import numpy as np
 
 from ada.reproduce.claims import judge
 from ada.reproduce.comparison import Comparison, Difference, compare, mean_and_error
-from ada.reproduce.experiment import Axis, Experiment
+from ada.reproduce.experiment import WORDS, Axis, Experiment
 from ada.reproduce.figures import draw
 from ada.reproduce.outcome import Outcome, common_budget
 
@@ -28,6 +28,7 @@ def write_page(outcomes: Sequence[Outcome], experiment: Experiment, command: str
     seeds = {method.name: sorted(o.seed for o in outcomes if o.method == method.name) for method in experiment.methods}
     text = environment.from_string(files("ada.reproduce").joinpath("page.md.jinja").read_text(encoding="utf-8")).render(
         title=experiment.title,
+        words=WORDS,
         command=command,
         comparisons=[compare(outcomes, axis, budget, experiment.baselines) for axis, budget in budgets.items()],
         training=[training(name, outcomes, experiment) for name, found in seeds.items() if found],

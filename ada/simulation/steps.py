@@ -21,7 +21,7 @@ from ada.simulation.problems import Problems
 from ada.simulation.rewards import SimulatedRewards
 from ada.simulation.samplers import Sampler
 from ada.simulation.setting import Setting
-from ada.types import PassRate, Pool, Prompt
+from ada.types import Pool, Prompt
 
 STEPS_BEFORE = 4
 
@@ -113,13 +113,10 @@ def _collect(job: Job, sampler: Sampler, stream: Stream | None, problems: Proble
         wanted = sampler.schedule.wanted(pools, count) if isinstance(sampler.schedule, Dapo) else 0
         return problems.next(wanted)
 
-    def believe(prompts: Sequence[Prompt]) -> Sequence[PassRate | None]:
-        return problems.believe(prompts)
-
     if stream is not None:
-        return stream.collect(number, number - 1, lambda wanted, beside: problems.next(wanted), believe)
+        return stream.collect(number, number - 1, lambda wanted, beside: problems.next(wanted), problems.believe)
     return job.collector.collect(
-        f"step-{number}", problems.next(count), sampler.schedule, window=sampler.window, believe=believe, refill=refill
+        f"step-{number}", problems.next(count), sampler.schedule, window=sampler.window, believe=problems.believe, refill=refill
     )
 
 

@@ -1,8 +1,8 @@
 """Three methods with and without replay of informative groups, on seeds that nothing was chosen by."""
 
-from ada.reproduce.experiment import Axis, Claim, Experiment, Method
+from ada.reproduce.experiment import WORDS, Axis, Claim, Experiment, Method
 
-AXES: dict[Axis, str] = {"updates": "updates", "responses": "generated responses", "seconds": "CPU seconds"}
+AXES: tuple[Axis, ...] = ("updates", "responses", "seconds")
 PAIRS = ("GRPO-n4", "DAPO-n4", "Seq-balance")
 COLUMNS = {
     "groups replayed a step": "replay/groups",
@@ -25,10 +25,8 @@ EXPERIMENT = Experiment(
     budget=3600.0,
     baselines=PAIRS,
     claims=tuple(
-        Claim(f"{name} learns more with replay, at equal {words}", f"{name} + replay", name, axis)
-        for name in PAIRS
-        for axis, words in AXES.items()
+        Claim(f"{name} learns more with replay, at equal {WORDS[axis]}", f"{name} + replay", name, axis) for name in PAIRS for axis in AXES
     ),
-    axes=tuple(AXES),
+    axes=AXES,
     columns=COLUMNS,
 )
