@@ -1,7 +1,8 @@
-"""Runs `ada train` again and again in forks of one process that has imported everything, each ended by SIGKILL or SIGTERM at a point chosen
-at random, until one comes to its end. Prints what became of each attempt, as JSON.
+"""Runs `ada train` again and again in forks of one process that has imported everything, each ended by SIGKILL at a point chosen at random,
+until one comes to its end. Attempt i is killed at step i + 1 at the latest: so a fast machine sees as many kills as a slow one. Prints what
+became of each attempt, as JSON.
 
-    python attempts.py SEED KILLS RECIPE key=value ...
+    python attempts.py SEED KILLS RUN RECIPE key=value ...
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from importlib import import_module
 from pathlib import Path
 
 import psutil
+
+from ada.checkpoint.folder import steps_in
 
 START, STEPS = 3.0, 2.0  # CPU seconds that a process takes to its first step, and those of some steps more
 
@@ -48,8 +51,9 @@ def dying(act, left: list[int]):
     return instead
 
 
-def wait(pid: int, kill_after: float | None) -> tuple[int, float]:
-    """How it ended (negative: by that signal) and the CPU seconds it took; `kill_after` so many of them it gets SIGKILL."""
+def wait(pid: int, kill_after: float | None, checkpoints: Path, kill_at_step: int | None) -> tuple[int, float]:
+    """How it ended (negative: by that signal) and the CPU seconds it took; `kill_after` so many of them, or with that step saved, it gets
+    SIGKILL."""
     process, used = psutil.Process(pid), 0.0
     while True:
         done, status = os.waitpid(pid, os.WNOHANG)
@@ -57,7 +61,8 @@ def wait(pid: int, kill_after: float | None) -> tuple[int, float]:
             return os.waitstatus_to_exitcode(status), used
         times = process.cpu_times()
         used = times.user + times.system
-        if kill_after is not None and used >= kill_after:
+        far = kill_at_step is not None and any(step >= kill_at_step for step in steps_in(checkpoints))
+        if far or (kill_after is not None and used >= kill_after):
             os.kill(pid, signal.SIGKILL)
         time.sleep(0.005)
 
@@ -77,19 +82,20 @@ def import_everything() -> None:
     AutoTokenizer.from_pretrained(BASE)
 
 
-def main(seed: int, kills: int, arguments: list[str]) -> None:
+def main(seed: int, kills: int, run: Path, arguments: list[str]) -> None:
     import_everything()
     chance = random.Random(seed)
     log = Path(f"/tmp/attempts-{os.getpid()}.log")
     ends = []
     while True:
-        after = at_write = None
+        after = at_write = at_step = None
         if len(ends) < kills:
+            at_step = len(ends) + 1
             if len(ends) % 2:
                 at_write = chance.randrange(1, 60)
             else:
                 after = chance.uniform(0.3, START + STEPS)
-        code, used = wait(attempt(arguments, log, at_write), after)
+        code, used = wait(attempt(arguments, log, at_write), after, run / "checkpoints", at_step)
         ends.append({"code": code, "after": after, "at_write": at_write, "used": used})
         if code != -signal.SIGKILL:
             break
@@ -98,4 +104,4 @@ def main(seed: int, kills: int, arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])
+    main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]), sys.argv[4:])

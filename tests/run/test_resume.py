@@ -22,6 +22,7 @@ from tests.run.launch import ROOT, left_behind, metrics, samples, start, train, 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 KILLS = 22
+STEPS = KILLS + 2
 VARYING = ("time/", "throughput/", "memory/", "total/seconds", "checkpoint/")
 
 
@@ -49,8 +50,8 @@ def attempts(output: Path, name: str, kills: int) -> list[dict[str, float | None
     few = f"{{name: jsonl, path: {output}/few.jsonl, id: id}}"
     small = ["batch.prompts_per_step=4", "sampling.schedule.mean_draws=4", "sampling.schedule.max_draws=8", "evaluation.samples=1"]
     small += ["engine=transformers", "tracking.wandb=off", f"data.train={few}", f"evaluation.sets={{heldout: {few}}}"]
-    run = ["steps=10", "checkpoints.every=1", "checkpoints.keep=2", "evaluation.every=4", "data.selection=mopps"]
-    command = [sys.executable, "-m", "tests.run.attempts", "5", str(kills), "micro_est_ema", *small, *run]
+    run = [f"steps={STEPS}", "checkpoints.every=1", "checkpoints.keep=2", "evaluation.every=4", "data.selection=mopps"]
+    command = [sys.executable, "-m", "tests.run.attempts", "5", str(kills), str(output / name), "micro_est_ema", *small, *run]
     env = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     done = subprocess.run([*command, f"output={output}", f"run_name={name}"], capture_output=True, text=True, env=env, cwd=ROOT)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -65,9 +66,9 @@ def test_killed_at_any_moment_and_continued_it_is_bit_for_bit_the_run_that_was_n
     ends = attempts(tmp_path, "killed", KILLS)
     assert [end["code"] for end in ends].count(-signal.SIGKILL) >= 20
     straight, killed = tmp_path / "straight", tmp_path / "killed"
-    assert told(killed) == told(straight) and [row["step"] for row in told(killed)] == list(range(11))
+    assert told(killed) == told(straight) and [row["step"] for row in told(killed)] == list(range(STEPS + 1))
     assert samples(killed) == samples(straight)
-    assert sums(killed, 10) == sums(straight, 10) and len(sums(killed, 10)) >= 6
+    assert sums(killed, STEPS) == sums(straight, STEPS) and len(sums(killed, STEPS)) >= 6
     assert 2 <= len(steps_in(killed / "checkpoints")) <= 3  # the two newest, and the best
     # Started once more, a run that is done does nothing.
     before = (straight / "metrics.jsonl").read_bytes(), steps_in(straight / "checkpoints")
