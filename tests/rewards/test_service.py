@@ -171,9 +171,9 @@ def test_the_threshold_is_exclusive():
 def test_poll_waits_only_while_something_is_pending(shared):
     begun = time.monotonic()
     assert shared.poll(5.0) == []
-    shared.submit("slow", "nap", "0.5")
+    shared.submit("slow", "nap", "1.5")
     assert shared.poll() == []
-    assert time.monotonic() - begun < 0.4
+    assert time.monotonic() - begun < 1.2
     assert [key for key, _ in shared.poll(5.0)] == ["slow"]
 
 
