@@ -9,6 +9,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Many
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -64,7 +65,7 @@ class Actor:
         The process group must exist (ada/trainer/distributed.py). Weights are `dtype` in the passes, float32 in the optimizer.
         """
         config = deepspeed_config(trainer, dtype)
-        policy = load_policy(Path(model_folder), dtype, trainer.gradient_checkpointing, config if trainer.zero_stage == 3 else None)
+        policy = load_policy(Path(model_folder), dtype, config if trainer.zero_stage == 3 else None)
         in_layers = sum(getattr(p, "ds_numel", p.numel()) for layer in decoder_layers(policy) for p in layer.parameters())
         optimizer = torch.optim.AdamW(
             policy.parameters(),
@@ -78,7 +79,8 @@ class Actor:
             whole_layers(policy)
         engine, *_ = deepspeed.initialize(model=policy, optimizer=optimizer, config=config, dist_init_required=False)
         reference = Reference(Path(model_folder), trainer, dtype, engine.device) if trainer.kl else None
-        detour = Detour(policy, reference.policy) if reference else Detour(policy)
+        policies = [policy, reference.policy] if reference else [policy]
+        detour = Detour(*policies, recompute=trainer.gradient_checkpointing)
         work = Work.of_model(policy.model.config, in_layers)
         return cls(engine, trainer, Path(model_folder), temperature, detour, work, reference)
 
@@ -91,9 +93,8 @@ class Actor:
         pieces = [(on(batch, self.engine.device), beside) for batch, beside in pieces]
         while True:
             found = []
-            with sharded_linear(self.trainer), self.detour.allowed():
+            with self._computing():
                 for piece in self.budget.parts(pieces):
-                    self.detour.next_micro_batch()
                     found.append(read(piece, self._forward(piece[0], temperature)[0]))
             if not self.budget.largest_of_ranks(int(self.detour.failed)):
                 return found
@@ -140,11 +141,10 @@ class Actor:
         while (pooled := self._accumulate(pieces, loss))["out_of_memory"]:
             self._step(rate, spoilt=True)  # DeepSpeed forgets the gradient
             self.budget.halve(pieces)
-        retries = self.budget.halvings()
         norm = self._step(rate, spoilt=not math.isfinite(pooled["loss"]))
         if not math.isfinite(norm):
             found: Literal["loss", "gradient"] = "gradient" if math.isfinite(pooled["loss"]) else "loss"
-            return UpdateStats(tokens, sequences, rate, skipped=True, not_finite=found, memory_retries=retries)
+            return UpdateStats(tokens, sequences, rate, skipped=True, not_finite=found)
         self.updates += 1
         stale = int(pooled["stale"])
         known = ("loss", "entropy", "mismatch", "mismatch_max", "stale", "stale_log_ratio", "out_of_memory")
@@ -160,7 +160,6 @@ class Actor:
             stale_tokens=stale,
             stale_log_ratio_abs_mean=pooled["stale_log_ratio"] / stale if stale else None,
             diagnostics={name: value / tokens for name, value in pooled.items() if name not in known},
-            memory_retries=retries,
         )
 
     def named_weights(self) -> Iterator[tuple[str, torch.Tensor]]:
@@ -232,26 +231,27 @@ class Actor:
         """
         parts = self.budget.parts(pieces)
         sums = Sums(self.engine.device)
-        with sharded_linear(self.trainer), self.detour.allowed():
+        with self._computing():
             for k, (batch, before) in enumerate(parts):
                 self.engine.set_gradient_accumulation_boundary(k == len(parts) - 1)
-                self.detour.next_micro_batch()
-                self._backward(self._loss(batch, before, loss, sums) * dist.get_world_size())
+                total = self._loss(batch, before, loss, sums) * dist.get_world_size()
+                if self.trainer.zero_stage in (1, 2):
+                    self.detour.attempt(self.engine.optimizer.setup_buckets)  # which DeepSpeed makes, where they lack, in mid-pass
+                self.engine.backward(total)
             sums.add("out_of_memory", torch.tensor(float(self.detour.failed)))
         return sums.pooled()
 
-    def _backward(self, total: torch.Tensor) -> None:
-        """Raises OutOfMemory where a pass that memory cut short cannot be taken back: with other ranks in it, or in stages 1 and 2."""
+    @contextmanager
+    def _computing(self) -> Iterator[None]:
+        """Inside, a rank whose memory runs out goes on with the others. Raises OutOfMemory where it cannot."""
         try:
-            self.engine.backward(total)
+            with sharded_linear(self.trainer), self.detour.allowed():
+                yield
         except torch.OutOfMemoryError as error:
-            if dist.get_world_size() > 1 or self.trainer.zero_stage in (1, 2):
-                raise OutOfMemory(
-                    f"the backward pass ran out of memory ({str(error).splitlines()[0]}), and cannot be repeated: lower "
-                    f"trainer.micro_batch_tokens = {self.trainer.micro_batch_tokens} and resume"
-                ) from error
-            self.detour.failed = True
-            self.engine._backward_epilogue()  # settles what the pass left in DeepSpeed's buckets
+            raise OutOfMemory(
+                f"memory ran out where a pass can be neither finished nor repeated, between the layers of the model "
+                f"({str(error).splitlines()[0]}): lower trainer.micro_batch_tokens = {self.trainer.micro_batch_tokens} and resume"
+            ) from error
 
     def _loss(self, batch: Batch, old: torch.Tensor | None, loss: Loss, sums: Sums) -> torch.Tensor:
         """The micro-batch's share of the update's loss: policy loss, corrected, minus entropy bonus, plus the pull to the reference."""

@@ -74,7 +74,7 @@ class Policy(nn.Module):
         return zero.masked_scatter(mask_RL, logprobs), zero.masked_scatter(mask_RL, entropies)
 
 
-def load_policy(folder: Path, dtype: torch.dtype, gradient_checkpointing: bool, sharding: dict[str, Any] | None = None) -> Policy:
+def load_policy(folder: Path, dtype: torch.dtype, sharding: dict[str, Any] | None = None) -> Policy:
     """The model in `folder` with every dropout off: two passes over the same tokens must agree to the last bit.
 
     `sharding`: DeepSpeed's configuration where it is ZeRO-3's; every weight is then parted over the ranks as it is read. Collective.
@@ -89,8 +89,6 @@ def load_policy(folder: Path, dtype: torch.dtype, gradient_checkpointing: bool, 
             raise ValueError(f"{folder}/config.json: {key} is {getattr(config, key)}, but the trainer knows plain linear output heads only")
     with _parted(sharding):
         model = AutoModelForCausalLM.from_pretrained(folder, config=config, dtype=dtype, attn_implementation="sdpa")
-    if gradient_checkpointing:
-        model.gradient_checkpointing_enable({"use_reentrant": False})
     return Policy(model)
 
 

@@ -26,11 +26,11 @@ class Reference:
                 "zero_optimization": {"stage": 3, "memory_efficient_linear": False},
                 "steps_per_print": None,
             }
-            self.policy = load_policy(folder, dtype, gradient_checkpointing=False, sharding=config).requires_grad_(False)
+            self.policy = load_policy(folder, dtype, config).requires_grad_(False)
             whole_layers(self.policy)
             self.model = deepspeed.initialize(model=self.policy, config=config, dist_init_required=False)[0]
         else:
-            self.policy = load_policy(folder, dtype, gradient_checkpointing=False).requires_grad_(False).to(device)
+            self.policy = load_policy(folder, dtype).requires_grad_(False).to(device)
             self.model = self.policy
 
     @torch.no_grad()

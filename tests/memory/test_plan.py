@@ -125,7 +125,7 @@ def test_the_micro_model_from_its_configuration():
 def test_bytes_kept_for_the_backward_pass_are_those_of_a_real_pass():
     """Within a third: on a real device fused attention keeps less than what the shapes alone say."""
     size, slots = model_size(BASE, torch.float32), 64
-    policy = load_policy(BASE, torch.float32, False)
+    policy = load_policy(BASE, torch.float32)
     weights = {p.untyped_storage().data_ptr() for p in policy.parameters()}
     kept: dict[int, torch.UntypedStorage] = {}
 

@@ -7,9 +7,12 @@ from contextlib import contextmanager
 from typing import Literal
 
 import torch
-from torch import nn
 
 from ada.trainer.detour import decoder_layers
+from ada.trainer.policy import Policy
+
+Where = Literal["forward", "backward", "without gradient"]
+At = Literal["first layer", "last layer", "head"]
 
 
 class _Backward(torch.autograd.Function):
@@ -23,24 +26,24 @@ class _Backward(torch.autograd.Function):
 
 
 @contextmanager
-def too_small_for(
-    policy: nn.Module, room: int, where: Literal["forward", "backward", "without gradient"] = "forward"
-) -> Iterator[list[int]]:
-    """Inside, the last layer's MLP has room for `room` slots in passes of the kind. The sizes it failed at are put into the list."""
-    mlp = decoder_layers(policy)[-1].mlp
-    inner, failed = mlp.forward, []
+def too_small_for(policy: Policy, room: int, where: Where = "forward", at: At = "last layer") -> Iterator[list[int]]:
+    """Inside, a layer's MLP has room for `room` slots, or the head for as many tokens. The sizes it failed at are put into the list."""
+    layers = decoder_layers(policy)
+    places = {"first layer": (layers[0].mlp, "forward"), "last layer": (layers[-1].mlp, "forward"), "head": (policy.head, "_score")}
+    module, name = places[at]
+    inner, failed = getattr(module, name), []
 
-    def forward(states):
-        slots = states.shape[0] * states.shape[1]
+    def compute(states, *rest):
+        slots = states.shape[:-1].numel()
         if slots <= room or torch.is_grad_enabled() != (where != "without gradient"):
-            return inner(states)
+            return inner(states, *rest)
         failed.append(slots)
         if where == "backward":
-            return _Backward.apply(inner(states))
+            return inner(_Backward.apply(states), *rest)
         raise torch.OutOfMemoryError(f"stand-in: {where}")
 
-    mlp.forward = forward
+    setattr(module, name, compute)
     try:
         yield failed
     finally:
-        mlp.forward = inner
+        setattr(module, name, inner)

@@ -32,7 +32,7 @@ def run(policy: Policy, batches, temperature=1.0):
 @torch.no_grad()
 def test_log_probs_do_not_depend_on_padding_packing_or_mates_M04_M05(tiny_model, temperature, budget, row):
     items = sequences()
-    found = run(load_policy(tiny_model, torch.float32, False), pack(items, 0, 1, budget, row), temperature)
+    found = run(load_policy(tiny_model, torch.float32), pack(items, 0, 1, budget, row), temperature)
     plain = load(tiny_model)
     for i, s in enumerate(items):
         expected, entropy = law(plain, s, temperature)
@@ -44,14 +44,14 @@ def test_log_probs_do_not_depend_on_padding_packing_or_mates_M04_M05(tiny_model,
 def test_a_sequence_cannot_see_its_neighbour_in_the_row_M05(tiny_model):
     first, second = sequences(2)
     other = dataclasses.replace(first, prompt_ids=tuple((t + 1) % 1600 for t in first.prompt_ids))
-    policy = load_policy(tiny_model, torch.float32, False)
+    policy = load_policy(tiny_model, torch.float32)
     rows = [run(policy, [to_batch([[0, 1]], [x, second], 1, 2)]) for x in (first, other)]
     assert not torch.equal(rows[0][0][0], rows[1][0][0])
     assert torch.equal(rows[0][1][0], rows[1][1][0])
 
 
 def test_dropout_is_off_even_in_training_mode_P03(tiny_model):
-    policy = load_policy(tiny_model, torch.float32, False).train()
+    policy = load_policy(tiny_model, torch.float32).train()
     batches = pack(sequences(), 0, 1, 100, 50)
     with torch.no_grad():
         before = run(policy, batches)
@@ -131,4 +131,4 @@ def test_a_head_that_is_more_than_linear_is_refused(tiny_model, tmp_path):
     config = json.loads((tiny_model / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps(config | {"final_logit_softcapping": 30.0}))
     with pytest.raises(ValueError, match="final_logit_softcapping is 30"):
-        load_policy(tmp_path, torch.float32, False)
+        load_policy(tmp_path, torch.float32)

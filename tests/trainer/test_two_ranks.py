@@ -128,18 +128,21 @@ def test_without_a_learning_rate_or_an_advantage_nothing_moves(seen, stage):
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_memory_that_runs_out_on_one_rank_repeats_the_update_on_both(seen, stage):
+    """In the forward pass of rank 0; in the second update in the reference of rank 1, and repeated, in its backward pass."""
     first, second = seen[stage]["stats"]
-    for repeated, roomy in ((seen[stage]["repeated"], first), (seen[stage]["repeated_with_reference"], second)):
-        assert repeated["memory_retries"] >= 1 and roomy["memory_retries"] == 0
+    for repeated, roomy in ((seen[stage]["repeated"], first), (seen[stage]["repeated_again"], second)):
         assert repeated["grad_norm"] == pytest.approx(roomy["grad_norm"], rel=1e-5)
         assert repeated["loss"] == pytest.approx(roomy["loss"], rel=1e-5, abs=1e-6)
+    for name, w in seen[stage]["weights"].items():
+        torch.testing.assert_close(seen[stage]["repeated_weights"][name], w, atol=2e-6, rtol=1e-5)
     assert seen[stage]["repeated"]["diagnostics"]["ratio"] == 1.0
-    assert seen[stage]["failed_on"][0] == [0, 0, 0] and min(seen[stage]["failed_on"][1]) > 0
+    assert seen[stage]["failed_on"] == [[True, False, False, False], [False, True, True, True]]
+    assert seen[stage]["halvings"] == [1, 2, 1]
 
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_memory_that_runs_out_on_one_rank_without_gradient_repeats_the_passes_on_both(seen, stage):
-    assert seen[stage]["halvings"] == 1 and seen[stage]["gap"] < 1e-5
+    assert seen[stage]["gap"] < 1e-5
 
 
 @pytest.mark.parametrize("stage", STAGES)

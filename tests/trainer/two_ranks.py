@@ -64,14 +64,14 @@ def loaded(folder: Path, rank: int) -> dict:
     seen: dict = {}
     for dtype in (torch.float32, torch.bfloat16):
         keys = {"learning_rate": 1e-3, "micro_batch_tokens": 70, "row_tokens": 24, "kl": K3(coefficient=0.05)}
-        policy = load_policy(folder, dtype, False, deepspeed_config(TrainerConfig(**keys), dtype))
-        plain = load_policy(folder, dtype, False)
+        policy = load_policy(folder, dtype, deepspeed_config(TrainerConfig(**keys), dtype))
+        plain = load_policy(folder, dtype)
         held = {name: (p.numel(), p.ds_tensor.numel()) for name, p in policy.named_parameters()}
         buffers = [torch.equal(a, b) and a.dtype == b.dtype for a, b in zip(policy.buffers(), plain.buffers(), strict=True)]
         with deepspeed.zero.GatheredParameters(list(policy.parameters())):
             equal = [torch.equal(a, b) for a, b in zip(policy.parameters(), plain.parameters(), strict=True)]
         parted = Actor.start(folder, TrainerConfig(**keys), dtype, 0.8)
-        with mock.patch("ada.trainer.actor.load_policy", lambda *args: load_policy(*args[:3])):
+        with mock.patch("ada.trainer.actor.load_policy", lambda *args: load_policy(*args[:2])):
             whole = Actor.start(folder, TrainerConfig(**keys), dtype, 0.8)
         stats = [dataclasses.asdict(actor.update(pack(sequences(), rank, 2, 70, 24), None, Clipped())) for actor in (parted, whole)]
         trained = [torch.equal(a, b) for a, b in zip(weights(parted).values(), weights(whole).values(), strict=True)]
@@ -81,21 +81,32 @@ def loaded(folder: Path, rank: int) -> dict:
 
 
 def in_small_memory(folder: Path, stage: int, batches: list[Batch], rank: int) -> dict:
-    """Memory runs out in the middle of rank 1's passes alone: both ranks halve their micro-batches, and come to the same as with more."""
-    small, room = start(folder, stage), 40 if rank == 1 else 10_000
+    """Memory runs out in the middle of a pass of one rank alone: both ranks halve their micro-batches, and come to the same as with more.
+
+    In the first update in the forward pass of rank 0; in the second in the reference of rank 1, then in its backward pass.
+    """
+    small, all_ranks, halvings = start(folder, stage), [None, None], []
+    policy, room = small.engine.module, lambda of, slots: slots if rank == of else 10_000
     old = small.old_logprobs(batches)
-    with too_small_for(small.engine.module, room) as in_update:
+    with too_small_for(policy, room(0, 40)) as forward:
         seen = {"repeated": dataclasses.asdict(small.update(batches, old, Clipped()))}
+    halvings.append(small.budget.halvings())
     small.budget.slots = 70
-    with too_small_for(small.reference.policy, room, "without gradient") as in_reference:
-        seen["repeated_with_reference"] = dataclasses.asdict(small.update(batches, old, Clipped()))
+    at = "first layer" if stage % 2 else "last layer"
+    with (
+        too_small_for(small.reference.policy, room(1, 40), "without gradient") as in_reference,
+        too_small_for(policy, room(1, 22), "backward", at) as backward,
+    ):
+        seen["repeated_again"] = dataclasses.asdict(small.update(batches, old, Clipped()))
+    halvings.append(small.budget.halvings())
+    seen["repeated_weights"] = weights(small)
     expected = small.logprobs(batches)
     small.budget.slots = 70
-    with too_small_for(small.engine.module, room, "without gradient") as in_pass:
+    with too_small_for(policy, room(1, 40), "without gradient") as in_pass:
         gaps = [float((a - b).abs().max()) for a, b in zip(small.logprobs(batches), expected, strict=True)]
-    seen |= {"gap": max(gaps), "halvings": small.budget.halvings(), "failed_on": [None, None]}
-    torch.distributed.all_gather_object(seen["failed_on"], [len(in_update), len(in_reference), len(in_pass)])
-    return seen
+    halvings.append(small.budget.halvings())
+    torch.distributed.all_gather_object(all_ranks, [failed != [] for failed in (forward, in_reference, backward, in_pass)])
+    return seen | {"gap": max(gaps), "halvings": halvings, "failed_on": all_ranks}
 
 
 def still(folder: Path, stage: int, batches: list[Batch]) -> dict:
