@@ -134,7 +134,10 @@ class Run:
             yield metrics
             return
         with self.directory.measuring(step) as metrics:
-            yield metrics
+            try:
+                yield metrics
+            finally:
+                self.count_retries(metrics)
         record = StepRecord(step, dict(metrics))
         if evaluated := {name: value for name, value in metrics.items() if "@" in name}:
             self.evaluations[step] = evaluated
@@ -148,8 +151,16 @@ class Run:
         self.totals["total/generated_tokens"] += cost.generated_tokens
         self.totals["total/trained_tokens"] += metrics["train/tokens"]
         self.totals["total/responses"] += sum(pool.drawn for pool in pools) + cost.surplus
+        metrics["train/memory_retries"] = 0
+        self.count_retries(metrics)
         metrics |= {**self.totals, "total/seconds": self.seconds, "memory/host_gib": self.memory.look(step)}
         metrics |= {"time/checkpoint": self.keeper.spent(), "checkpoint/failures": self.keeper.failures}
+
+    def count_retries(self, metrics: dict[str, Any]) -> None:
+        """Those for want of memory since this was last called: of the update, and of the passes of the sync that follows it."""
+        if retries := self.actor.budget.halvings():
+            metrics["train/memory_retries"] = metrics.get("train/memory_retries", 0) + retries
+            self.totals["total/memory_retries"] += retries
 
     def record(self, step: int, pools: Sequence[Pool]) -> None:
         """Samples and pools of the step."""
@@ -238,6 +249,7 @@ class Run:
             seconds=self.seconds,
             responses=int(self.totals["total/responses"]),
             generated_tokens=int(self.totals["total/generated_tokens"]),
+            memory_retries=int(self.totals["total/memory_retries"]),
             before=self.evaluations[steps[0]] if steps else {},
             after=self.evaluations[steps[-1]] if len(steps) > 1 else {},
             stopped_by=stopped_by,

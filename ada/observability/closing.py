@@ -18,6 +18,7 @@ class Summary(TypedDict):
     seconds: float
     responses: int
     generated_tokens: int
+    memory_retries: int  # times that memory ran out, and an update or a pass was repeated in smaller pieces
     before: Mapping[str, float | None]  # metrics `eval/<set>/avg@<k>` and `eval/<set>/pass@<k>` before the first step
     after: Mapping[str, float | None]  # the same after the last
     stopped_by: str | None  # None where the run came to its end, else why not
@@ -35,6 +36,8 @@ def closing_lines(summary: Summary) -> list[str]:
         lines.append(f"{title:<{width}}{'before':>9}{'after':>9}{'gain':>9}")
         lines += [f"{label:<{width}}{fixed(before, 3):>9}{fixed(after, 3):>9}{_gain(before, after):>9}" for label, before, after in rows]
         lines.append("")
+    if retries := summary["memory_retries"]:
+        lines += [f"Memory ran out {retries} time(s), and work was repeated in smaller pieces: lower trainer.micro_batch_tokens", ""]
     cost = f"{compact(summary['responses'])} responses and {compact(summary['generated_tokens'])} tokens"
     lines += [f"{summary['steps']} steps in {clock(summary['seconds'])}, {cost}", relative(summary["run"])]
     return lines

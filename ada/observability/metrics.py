@@ -85,7 +85,6 @@ def training_metrics(updates: Sequence[UpdateStats], seconds: float) -> Metrics:
         "train/tokens": tokens,
         "train/learning_rate": updates[-1].learning_rate if updates else None,
         "train/skipped_updates": len(updates) - len(taken),
-        "train/memory_retries": sum(stats.memory_retries for stats in updates),
         "train/not_finite_updates": sum(stats.not_finite is not None for stats in updates),
         "mismatch/logprob_abs_mean": _weighted([(s.mismatch_abs_mean, s.tokens - s.stale_tokens) for s in taken]),
         "mismatch/logprob_abs_max": max((s.mismatch_abs_max or 0.0 for s in taken), default=None),

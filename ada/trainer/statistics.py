@@ -27,7 +27,6 @@ class UpdateStats:
     stale_log_ratio_abs_mean: float | None = None  # |log pi_theta - log pi_sampler| of the stale tokens, before the update
     diagnostics: Mapping[str, float] = field(default_factory=dict)  # the loss's own: clip_fraction, ratio, ...
     skipped: bool = False
-    memory_retries: int = 0  # times that it, or a pass since the update before, was repeated with smaller micro-batches
     not_finite: Literal["loss", "gradient"] | None = None  # what was NaN or infinite
 
 

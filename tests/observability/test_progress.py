@@ -141,6 +141,7 @@ def test_closing_lines_compare_before_and_after(tmp_path, monkeypatch):
             "seconds": 252.0,
             "responses": 51200,
             "generated_tokens": 1234567,
+            "memory_retries": 0,
             "before": {"eval/micro/avg@4": 0.121, "eval/micro/pass@4": None},
             "after": {"eval/micro/avg@4": 0.634, "eval/micro/pass@4": 0.75},
             "stopped_by": None,
@@ -159,7 +160,7 @@ def test_closing_lines_compare_before_and_after(tmp_path, monkeypatch):
 
 def test_closing_lines_say_why_a_run_stopped_early():
     summary = {"run": "/elsewhere/r", "steps": 3, "seconds": 1.0, "responses": 1, "generated_tokens": 1, "before": {}, "after": {}}
-    assert closing_lines({**summary, "stopped_by": "Ctrl-C"}) == [
+    assert closing_lines({**summary, "memory_retries": 0, "stopped_by": "Ctrl-C"}) == [
         "Stopped after 3 steps: Ctrl-C",
         "",
         "3 steps in 0:01, 1 responses and 1 tokens",

@@ -31,7 +31,7 @@ sampling/all_wrong_fraction signal/zero_gradient_fraction
 train/loss train/grad_norm train/entropy train/clip_fraction train/tokens train/learning_rate
 mismatch/logprob_abs_mean mismatch/logprob_abs_max completions/mean_length completions/clipped_fraction
 time/step time/cpu time/rollout time/reward time/update time/sync throughput/rollout_tokens_per_second throughput/train_tokens_per_second
-total/generated_tokens total/trained_tokens total/responses total/seconds
+total/generated_tokens total/trained_tokens total/responses total/seconds total/memory_retries
 """.split()
 EVALUATION = ["time/eval", "eval/heldout/avg@1", "eval/heldout/pass@1"]
 
