@@ -61,6 +61,7 @@ class StandInEngine(Alone):
         self.running: dict[tuple[str, int], Draw] = {}
         self.submitted: list[Draw] = []
         self.aborted: list[Draw] = []
+        self.interrupted: list[Draw] = []  # as they rest
         self.most = 0  # draws that ran together
         self.most_of_a_prompt = 0
         self.steps = 0
@@ -117,7 +118,9 @@ class StandInEngine(Alone):
 
     def interrupt(self, draws: Iterable[Draw]) -> list[Draw]:
         """Each has had one token, unless that were its last."""
-        return [self._begun(draw) for draw in list(draws) if self._forget(draw)]
+        resting = [self._begun(draw) for draw in list(draws) if self._forget(draw)]
+        self.interrupted += resting
+        return resting
 
     def _begun(self, draw: Draw) -> Draw:
         if (kind := self.law(draw)) == "E":
