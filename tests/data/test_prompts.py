@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pytest
@@ -70,6 +71,19 @@ def test_overlong_prompts_are_dropped_and_counted_where_asked_G02_G03(tokenizer)
     loaded = read_prompts(source, "set", PromptFormat(overlong="drop"), tokenizer, 3)
     assert [(prompt.id, prompt.token_ids) for prompt in loaded.prompts] == [("set/0", (0, 2)), ("set/2", (0, 3))]
     assert (loaded.overlong, loaded.read) == (1, 3)
+
+
+def test_threads_that_share_a_tokenizer_do_not_share_a_limit_M07(tokenizer):
+    """Nothing is ever set in a tokenizer, as a truncation would be."""
+    source = Rows([Row(str(n), " ".join(["hi"] * n), "7") for n in range(1, 20)])
+
+    def lengths(limit: int) -> set[tuple[int, ...]]:
+        loaded = (read_prompts(source, "set", PromptFormat(overlong="drop"), tokenizer, limit) for _ in range(50))
+        return {tuple(len(prompt.token_ids) for prompt in each.prompts) for each in loaded}
+
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lengths, range(10, 14)))
+    assert found == [{tuple(range(2, limit + 1))} for limit in range(10, 14)]  # <s> counts
 
 
 @pytest.mark.parametrize("style", ["raw", "chat"])

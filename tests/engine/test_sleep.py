@@ -51,7 +51,7 @@ def load(engine: Noting, version: int) -> None:
     engine.load_weights([("w", torch.zeros(2))], version)
 
 
-def test_weights_wake_before_the_load_and_the_cache_after_it():
+def test_weights_wake_before_the_load_and_the_cache_after_it_W02():
     engine = Noting()
     load(engine, 1)
     engine.did.clear()
@@ -62,7 +62,7 @@ def test_weights_wake_before_the_load_and_the_cache_after_it():
     assert engine.did[5:] == ["load w"]
 
 
-def test_a_sleeping_engine_refuses_to_generate_and_sleeps_once():
+def test_a_sleeping_engine_refuses_to_generate_and_sleeps_once_W02():
     engine = Noting()
     load(engine, 1)
     engine.sleep()
