@@ -100,7 +100,7 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
             )
         if (streaming := recipe.sampling.streaming) and (most := streaming.prompts(recipe.batch.prompts_per_step)) > len(prompts):
             raise RecipeError(
-                f"sampling.streaming.open = {streaming.open:g} opens {most} prompts at once, but data.train has {len(prompts)}; lower it, "
+                f"sampling.streaming.open = {streaming.open:g} needs {most} prompts in a step, but data.train has {len(prompts)}; lower it "
                 f"or batch.prompts_per_step = {recipe.batch.prompts_per_step}."
             )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from ada.sampling.collection import Cost
@@ -23,7 +23,7 @@ from ada.simulation.samplers import Sampler
 from ada.simulation.setting import Setting
 from ada.types import Pool, Prompt
 
-STEPS_BEFORE = 4
+STEPS_BEFORE = 8
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class StepForecast:
     aborted_tokens: float
     trained_tokens: float
     staleness: float  # updates between the weights that wrote a fresh trained token and those it is trained on, in the mean
+    dropped: float = 0.0  # prompts, for being open too long
 
 
 class Job:
@@ -100,10 +101,12 @@ def simulate(setting: Setting, sampler: Sampler, gpus: int, steps: int, seed: in
     if sampler.streaming is not None:
         stream = Stream(sampler.streaming, job.collector, count, sampler.schedule, sampler.window)
     before = 0 if stream is None else STEPS_BEFORE
+    made = []
     with without_garbage_collection():
-        made = [job.step(n, sampler, partial(_collect, job, sampler, stream, problems, count, n)) for n in range(1, before + steps + 1)][
-            before:
-        ]
+        for n in range(1, before + steps + 1):
+            step = job.step(n, sampler, partial(_collect, job, sampler, stream, problems, count, n))
+            made.append(step if stream is None else replace(step, dropped=stream.turnover.dropped))
+    made = made[before:]
     names = StepForecast.__dataclass_fields__
     return StepForecast(**{name: sum(getattr(step, name) for step in made) / len(made) for name in names})
 

@@ -357,3 +357,4 @@ def test_a_prompt_that_is_lost_or_counted_twice_ends_the_run(trained, dropped, s
 @pytest.mark.parametrize(("open", "size", "expected"), [(1.0, 32, 32), (1.5, 32, 48), (1.1, 10, 11), (1.01, 10, 11)])
 def test_prompts_open_at_once(open, size, expected):
     assert Streaming(open=open, max_staleness=1).prompts(size) == expected
+    assert Streaming(open=open, max_staleness=1, replace="at_once").prompts(size) == expected + size  # one for each that is through
