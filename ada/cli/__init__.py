@@ -107,6 +107,7 @@ def _steps_command(commands: Commands) -> None:
     ):
         command.add_argument(option, metavar="N" if kind is int else "S", type=kind, help=text)
     command.add_argument("--json", action="store_true", help="figures for programs, all inputs among them")
+    command.add_argument("--plot", metavar="FILE", help="figure of step time and idle share against GPUs: .png, .svg, .pdf")
 
 
 def _command(commands: Commands, name: str, does: str, more: str = "") -> argparse.ArgumentParser:

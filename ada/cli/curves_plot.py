@@ -5,25 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
-from ada.recipe.errors import RecipeError
+from ada.cli.figure import figure_for, look
 
 
 def plot_curves(columns: Mapping[str, Sequence[float]], path: Path, own: str) -> None:
     """`columns`: `pass_rate`, and `<sampler> draws` and `<sampler> zero_gradient` of each. `own` is thick and black. Raises RecipeError."""
-    figure = Figure(figsize=(11, 4.2), layout="constrained")
-    known = sorted(figure.canvas.get_supported_filetypes())
-    if path.suffix.lstrip(".").lower() not in known:
-        raise RecipeError(f"command line: --plot is {str(path)!r}; its ending must be one of {', '.join(known)}")
+    figure = figure_for(path)
     for axes, kind, title in zip(
         figure.subplots(1, 2), ("draws", "zero_gradient"), ("responses per prompt asked for", "probability of a zero gradient"), strict=True
     ):
         for label, values in columns.items():
             if label.endswith(f" {kind}"):
                 sampler = label.removesuffix(f" {kind}")
-                look = {"color": "black", "linewidth": 2.5} if sampler == own else {"linewidth": 1.2}
-                axes.plot(columns["pass_rate"], values, label=sampler, **look)
+                axes.plot(columns["pass_rate"], values, label=sampler, **look(sampler, own))
         axes.set(xlabel="pass rate p", ylabel=title, xlim=(0, 1))
         axes.grid(alpha=0.3)
     draws, zero_gradient = figure.axes

@@ -12,7 +12,10 @@ EXAMPLES = {
     "prepare": ("ada prepare gsm8k_jsonl data.train.path=train.jsonl --output prepared --keep '1..2 of 16'",),
     "plan": ("ada plan qwen15b_seq_balance --pass-rates 'beta(0.4,1.2)' --mean-tokens 800",),
     "simulate": ("ada simulate micro_seq_balance --plot draws.png --output draws.csv",),
-    "simulate steps": ("ada simulate steps --gpus 8,64", "ada simulate steps qwen15b_seq_balance sampling.in_flight=24"),
+    "simulate steps": (
+        "ada simulate steps --gpus 1,8,64 --plot steps.png",
+        "ada simulate steps qwen15b_seq_balance sampling.in_flight=24",
+    ),
     "gradients": ("ada gradients micro_seq_balance --pass-rates 'beta(0.5,1.5)'",),
     "recipes": ("ada recipes", "ada recipes qwen15b est"),
     "report": ("ada report micro_seq_balance", "ada report micro_seq_balance micro_grpo_n4 --output comparison.html"),

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 from typing import Any
 
 from ada.cli.failures import told
+from ada.cli.figure import figure_for
+from ada.cli.steps_plot import plot_steps
 from ada.cli.table import print_table
 from ada.observability.numbers import compact, fixed
 from ada.recipe.errors import RecipeError
@@ -18,7 +21,19 @@ from ada.simulation.samplers import BASELINE, Sampler, of_recipe, standard
 from ada.simulation.setting import PAPER, Setting
 from ada.simulation.steps import StepForecast, simulate
 
-COLUMNS = ("sampler", "step time", "seconds", "generation", "idle", "responses/prompt", "tokens", "aborted", "trained", "staleness")
+COLUMNS = (
+    "sampler",
+    "step time",
+    "seconds",
+    "generation",
+    "idle",
+    "responses/prompt",
+    "tokens",
+    "aborted",
+    "trained",
+    "staleness",
+    "dropped",
+)
 PROMPTS = 4096  # that a forecast is averaged over where --steps does not say otherwise
 
 
@@ -27,13 +42,15 @@ def simulate_steps(name: str | None, overrides: list[str], **options: Any) -> in
 
 
 def _simulate_steps(
-    name: str | None, overrides: list[str], gpus: str, steps: int | None, samplers: str | None, json: bool, **inputs: Any
+    name: str | None, overrides: list[str], gpus: str, steps: int | None, samplers: str | None, json: bool, plot: str | None, **inputs: Any
 ) -> int:
     setting, profile_name = _setting(inputs)
     chosen, own = _samplers(name, overrides, samplers)
     counts = _gpus(gpus)
     if steps is not None and steps < 1:
         raise RecipeError(f"command line: --steps is {steps}; at least 1 is needed")
+    if plot:
+        figure_for(Path(plot))  # what cannot be drawn is told before the minutes that the steps may take
     say = (lambda *_: None) if json else _print
     say(_inputs(setting, profile_name))
     found = {}
@@ -48,10 +65,13 @@ def _simulate_steps(
     say(
         f"\nstep time: of {BASELINE}'s. generation: seconds, until the last rank is done; idle: share of it in which a rank has nothing"
         "\nto decode. tokens, aborted, trained: of a step; aborted: of draws that were ended on the way. staleness: updates between the"
-        "\nweights that wrote a trained token and those it is trained on."
+        "\nweights that wrote a trained token and those it is trained on; dropped: share of the opened prompts, which were open too long."
     )
     if json:
         _print_json(setting, profile_name, found)
+    if plot:
+        plot_steps(found, Path(plot), own)
+        say(f"\n{plot}: step times and idle shares")
     return 0
 
 
@@ -130,6 +150,7 @@ def _row(label: str, of: StepForecast, baseline: StepForecast, prompts: int) -> 
         compact(of.aborted_tokens),
         compact(of.trained_tokens),
         fixed(of.staleness, 2),
+        fixed(of.dropped / (prompts + of.dropped), 3),
     ]
 
 

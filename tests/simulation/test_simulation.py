@@ -152,7 +152,9 @@ def test_streaming_shortens_the_chain_and_counts_what_is_old():
     )
     assert same.seconds == pytest.approx(on_policy.seconds, rel=0.2) and same.staleness == on_policy.staleness == 0.0
     assert streaming.seconds < 0.7 * on_policy.seconds
-    assert 0 < streaming.staleness < 3
+    assert 0 < streaming.staleness < 3 and streaming.dropped == 0
+    few = simulate(given, dataclasses.replace(plain, streaming=Streaming(open=2.0, max_staleness=1)), gpus=1, steps=8)
+    assert few.dropped > 0 and few.staleness <= 1
     assert streaming.trained_tokens == pytest.approx(on_policy.trained_tokens, rel=0.25)  # 20 prompts each, of other draws
 
 
@@ -210,9 +212,20 @@ def test_the_command_gives_figures_for_programs(capsys):
     assert found["inputs"]["update"] == {"fixed": 3.0, "per_token": 0.0}
 
 
+def test_the_command_draws_a_figure(capsys, tmp_path):
+    """A line for each sampler in each panel, and a mark for each number of GPUs."""
+    file = tmp_path / "steps.svg"
+    asked = ("--gpus", "1,2", "--prompts", "1", "--steps", "1", "--samplers", "n16", "--plot", str(file))
+    code, out, _ = run(capsys, *asked)
+    drawn = file.read_text()
+    assert code == 0 and f"{file}: step times and idle shares" in out
+    assert all(f"<!-- {text} -->" in drawn for text in ("GRPO-n4", "GRPO-n16", "GPUs", "step time, of GRPO-n4's"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
+        (("--plot", "steps.txt"), "--plot is 'steps.txt'; its ending must be one of"),
         (("--gpus", "0"), "--gpus is '0'"),
         (("--steps", "0"), "--steps is 0"),
         (("--slots", "0"), "--slots is 0; it must be at least 1"),
