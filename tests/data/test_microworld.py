@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import torch
 from transformers import AutoTokenizer, Qwen2Config, Qwen2ForCausalLM
 
 from ada.data.microworld import BASE, measure, pupil, tokenizer
-from ada.data.microworld.task import MAX_RESPONSE_TOKENS, PROMPT_TOKENS, RESPONSE_TOKENS, Problem, draw, problems
+from ada.data.microworld.task import MAX_RESPONSE_TOKENS, PROMPT_TOKENS, RESPONSE_TOKENS, Problem, draw, fresh, problems
 from ada.evaluation.passk import mean_pass_at_k
 
 EVERY = problems("train") + problems("heldout")
@@ -144,3 +145,12 @@ def test_base_model_has_the_published_pass_at_k() -> None:
     exact = exact_pass_rates(problems("train")).double()
     for k in (1, 4, 8, 16, 32):
         assert (1 - (1 - exact) ** k).mean().item() == pytest.approx(measure.PUBLISHED[k], abs=0.03)
+
+
+def test_fresh_problems_are_those_of_the_law_that_neither_split_has():
+    known = {problem.prompt for problem in EVERY}
+    drawn = list(islice(fresh(random.Random(1)), 3000))
+    rng, of_law = random.Random(1), []
+    while len(of_law) < len(drawn):
+        of_law += [problem for problem in [draw(rng)] if problem.prompt not in known]
+    assert drawn == of_law and not known & {problem.prompt for problem in drawn}

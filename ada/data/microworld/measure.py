@@ -1,19 +1,24 @@
-"""Measures pass@k of a micro-world model on the training problems and sets it beside the published table of the base model.
+"""Measures pass@k of a micro-world model on the training problems and sets it beside the published table of the base model; with --fresh,
+its accuracy on the held-out problems and on fresh ones, and by how much draws of as many fresh ones differ.
 
 python -m ada.data.microworld.measure MODEL_FOLDER
+python -m ada.data.microworld.measure MODEL_FOLDER --fresh 10 --samples 8
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 import time
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
+from statistics import mean, stdev
 
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, PreTrainedTokenizerFast, Qwen2ForCausalLM
 
-from ada.data.microworld.task import MAX_RESPONSE_TOKENS, Problem, problems
+from ada.data.microworld.task import MAX_RESPONSE_TOKENS, Problem, fresh, problems
 from ada.evaluation.passk import mean_pass_at_k
 from ada.rewards.boxed import score
 
@@ -57,11 +62,23 @@ def right_counts(folder: Path | str, asked: Sequence[Problem], samples: int, see
     return [sum(verdicts[start : start + samples]) for start in range(0, len(rows), samples)]
 
 
+def compare_with_fresh(folder: Path, draws: int, samples: int) -> None:
+    """Accuracy on the 200 held-out problems against that on `draws` (at least 2) times 200 fresh ones."""
+    heldout = problems("heldout")
+    endless = fresh(random.Random(0))
+    draws_of = [list(islice(endless, len(heldout))) for _ in range(draws)]
+    accuracy = [mean(count / samples for count in right_counts(folder, p, samples)) for p in (heldout, *draws_of)]
+    print(f"held out {accuracy[0]:.3f}; {draws} fresh draws {mean(accuracy[1:]):.3f}, standard deviation {stdev(accuracy[1:]):.3f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path, help="Hugging Face folder with model and tokenizer")
     parser.add_argument("--samples", type=int, default=max(PUBLISHED), help="responses a problem; at least 128 for the whole table")
+    parser.add_argument("--fresh", type=int, default=0, metavar="N", help="ask N draws of fresh problems, each of as many as are held out")
     arguments = parser.parse_args()
+    if arguments.fresh:
+        return compare_with_fresh(arguments.model, arguments.fresh, arguments.samples)
     start = time.perf_counter()
     counts = right_counts(arguments.model, problems("train"), arguments.samples)
     print("    k  measured  published  difference")

@@ -138,3 +138,12 @@ def problems(split: Split) -> tuple[Problem, ...]:
     heldout = {by_kind[place * total // COUNTS["heldout"]] for place in range(COUNTS["heldout"])}
     chosen = [p for i, p in enumerate(drawn) if (i in heldout) == (split == "heldout")]
     return tuple(Problem(f"{split}-{number:03d}", p.base, p.op, p.x, p.y) for number, p in enumerate(chosen))
+
+
+def fresh(rng: random.Random) -> Iterator[Problem]:
+    """Endless problems of neither split; they may repeat."""
+    known = {problem.prompt for split in COUNTS for problem in problems(split)}
+    while True:
+        problem = draw(rng)
+        if problem.prompt not in known:
+            yield problem
