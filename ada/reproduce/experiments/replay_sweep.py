@@ -3,7 +3,7 @@
 from ada.reproduce.experiment import Experiment, Method
 from ada.reproduce.experiments import replay
 
-SIZES_BY_AGE = {2: (16, 32), 8: (16, 32, 64, 128), 24: (32, 64, 128, 256)}
+SIZES_BY_AGE = {2: (16, 32), 8: (16, 32, 64, 128), 24: (32, 64, 128, 256), 50: (512,)}
 
 EXPERIMENT = Experiment(
     "replay_sweep",
