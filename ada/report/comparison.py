@@ -51,9 +51,16 @@ def comparisons(runs: Sequence[RunRecord]) -> list[Comparison]:
         budget = min(ends, default=0)
         if budget > 0:
             standings = [standing(run, [row for row in run.steps if row["step"] == 0 or 0 < (of(run, row) or 0) <= budget]) for run in runs]
-            names = {name: None for one in standings for name, value in one.values.items() if value is not None}
+            names = {
+                name: None for one in standings for name, value in one.values.items() if value is not None and not _never(name, standings)
+            }
             found.append(Comparison(title, budget, standings, list(names)))
     return found
+
+
+def _never(name: str, standings: Sequence[Standing]) -> bool:
+    """A share of responses that is 0 in all runs, such as of those cut off: nothing to compare."""
+    return name.endswith("_fraction") and not any(one.values.get(name) for one in standings)
 
 
 def standing(run: RunRecord, rows: Sequence[Row]) -> Standing:

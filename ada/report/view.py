@@ -15,9 +15,11 @@ from ada.report.comparison import Comparison, comparisons, differences
 from ada.report.curves import axes, curves, is_number, mean
 from ada.report.record import RunRecord
 from ada.report.signal import BASELINE, KINDS, Signal, signal
+from ada.report.units import unit
 
 MOST_BARS = 32  # of the histogram of draws
 MOST_AREAS = 200  # points of the signal's areas
+NAMED = 4  # runs in the title
 
 
 @dataclass(frozen=True)
@@ -50,18 +52,24 @@ def page_view(runs: Sequence[RunRecord]) -> PageView:
     several = len(runs) > 1
     picked = [samples.chosen(run.samples, max(2, samples.MOST_SAMPLES // len(runs))) for run in runs]
     characters = max(samples.SHORTEST_CUT, samples.MOST_CHARACTERS // max(1, sum(map(len, picked))))
+    numbers = [_numbers(view) for view in views]
     data = {
-        "runs": [_numbers(view) for view in views],
+        "runs": numbers,
+        "units": {metric: unit(metric) for one in numbers for metric in one["curves"]},
         "samples": [row for i, rows in enumerate(picked) for row in samples.shown(rows, i, characters)],
     }
     return PageView(
-        title=", ".join(run.name for run in runs),
+        title=_title([run.name for run in runs]),
         runs=views,
         comparisons=comparisons(runs) if several else [],
         differences=differences(runs) if several else {},
         data=data,
         samples=sum(len(run.samples) for run in runs),
     )
+
+
+def _title(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= NAMED else f"{', '.join(names[:NAMED])} and {len(names) - NAMED} more"
 
 
 def run_view(run: RunRecord) -> RunView:
@@ -102,7 +110,7 @@ def _signal_figures(run: RunRecord, found: Signal) -> list[tuple[str, str, str]]
         ("All wrong", percent(found.share("all_wrong")), "of prompts"),
         (f"Signal in the first {BASELINE}", percent(found.share("early")), "of prompts"),
         ("Recovered", percent(found.share("recovered")), f"of prompts: signal only after draw {BASELINE}"),
-        ("Cost", fixed(found.cost, 1), f"draws per recovered prompt, about {compact(tokens)} tokens"),
+        ("Cost", fixed(found.cost, 1), "draws per recovered prompt" + (f", about {compact(tokens)} tokens" if tokens else "")),
     ]
 
 

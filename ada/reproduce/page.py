@@ -69,22 +69,27 @@ def _mean(values: np.ndarray) -> float:
     return float(there.mean()) if len(there) else math.nan
 
 
-def deviations(at_updates: Comparison, experiment: Experiment) -> list[dict[str, object]]:
-    """Against the prototype, with both sides' errors; `apart`: once more after the shift that all methods share is taken out."""
+def deviations(at_updates: Comparison, experiment: Experiment) -> dict[str, object] | None:
+    """Against the prototype, with both sides' errors; `apart`: once more after the shift that all methods share is taken out.
+
+    None where none of the methods was published.
+    """
     published = {method.name: method.published for method in experiment.methods}
     rows = [(row, there) for row in at_updates.standings if (there := published[row.method])]
-    shift = float(np.mean([row.mean - there[0] for row, there in rows])) if rows else 0.0
-    return [
+    if not rows:
+        return None
+    shift = float(np.mean([row.mean - there[0] for row, there in rows]))
+    methods = [
         {
             "method": row.method,
             "here": (row.mean, row.error),
             "there": there,
             "z": (row.mean - there[0]) / (error := math.hypot(there[1], 0.0 if math.isnan(row.error) else row.error)),
-            "shift": shift,
             "apart": (row.mean - there[0] - shift) / error,
         }
         for row, there in rows
     ]
+    return {"shift": shift, "methods": methods}
 
 
 def plus_minus(value: tuple[float, float]) -> str:

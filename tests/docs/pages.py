@@ -8,27 +8,27 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 GENERATED = ROOT / "docs" / "recipe-keys.md"
-PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
-ELSEWHERE = ("train-on-my-data", "prepare")  # test_data_pages.py runs the commands of these
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 WRITTEN = [page for page in PAGES if page != GENERATED]
+FENCE = re.compile(r"^( *)```(.*)\n((?:.*\n)*?)\1```$", re.MULTILINE)
 
 
-def commands() -> list[list[str]]:
-    """Every command in a ```bash block, as the shell would split it, once; a line that ends in a backslash goes on in the next."""
-    found: dict[tuple[str, ...], None] = {}
-    for page in [page for page in PAGES if page.stem not in ELSEWHERE]:
-        for block in re.findall(r"^```bash\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL):
-            for line in block.replace("\\\n", " ").splitlines():
-                if words := shlex.split(line, comments=True):
-                    found[tuple(words)] = None
-    return [list(words) for words in found]
+def blocks(page: Path, *languages: str) -> list[str]:
+    """The fenced blocks of these languages; of all of them where none is named."""
+    return [text for _, language, text in FENCE.findall(page.read_text()) if language in languages or not languages]
+
+
+def commands() -> list[str]:
+    """Every command in a ```bash block, once, without its comment; a line that ends in a backslash goes on in the next."""
+    lines = [line for page in PAGES for text in blocks(page, "bash") for line in text.replace("\\\n", " ").splitlines()]
+    return list(dict.fromkeys(shlex.join(words) for line in lines if (words := shlex.split(line, comments=True))))
 
 
 def spans() -> dict[str, str]:
     """Every `code span` outside of blocks, and a page that has it."""
     found: dict[str, str] = {}
     for page in WRITTEN:
-        text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+        text = FENCE.sub("", page.read_text())
         found |= dict.fromkeys(re.findall(r"(?<!`)`([^`\n]+)`(?!`)", text), page.name)
     return found
 

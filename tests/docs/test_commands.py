@@ -1,39 +1,54 @@
-"""Each command in docs/ and the README does what it is shown to do: parsed, its recipe read, and run where that is cheap.
+"""Each command in docs/ and the README does what it is shown to do: read by its parser, and run, as `ways.py` says.
 
-Two pages have a test of their own: see pages.py.
+The two pages on data have a test of their own, which runs their ```sh blocks as a whole: test_data_pages.py.
 """
 
 from __future__ import annotations
 
-import shlex
+import json
+import os
+import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
 import ada.cli
 from ada.cli import main
+from ada.cli.examples import EXAMPLES
 from ada.evaluation.suite import read_suite
 from ada.recipe.validate import read_recipe
-from tests.docs.pages import ROOT, commands
-from tests.run.launch import SHORT
-
-RUN = ("report", "plan", "simulate", "recipes")  # subcommands that take a second or two
-ADA = [words[1:] for words in commands() if words[0] == "ada"]
-MAKE = [words[1:] for words in commands() if words[0] == "make"]
+from tests.docs.pages import PAGES, ROOT, blocks, commands, spans
+from tests.docs.stand_ins import write_stand_ins
+from tests.docs.ways import ELSEWHERE, READ, SMALLER, expanded, of_ada
 
 
-def shown(command):
-    return " ".join(command)
+def test_no_command_hides_in_a_block_that_is_not_run():
+    languages = {"bash", "yaml", "python", "text", "{toctree}"}
+    for page in PAGES:
+        own = languages | {"sh"} if page.stem in ("train-on-my-data", "prepare") else languages
+        text = page.read_text()
+        assert set(re.findall(r"^ *```(\S*)\n(?=(?:.*\n)*? *```$)", text, re.MULTILINE)) - {""} <= own, page.name
+        others = [*blocks(page, *languages - {"bash"}), *re.findall(r"(?:^    .*\n)+", text, re.MULTILINE)]
+        assert not [
+            line for block in others for line in block.splitlines() if re.match(r"\s*(\$ |ada |make |python |torchrun |pip )", line)
+        ]
 
 
-def test_every_command_is_one_that_is_tested_here():
-    assert len(ADA) > 5 and len(MAKE) > 3
-    assert not [words for words in commands() if words[0] not in ("ada", "make")]
+def test_every_command_has_a_way_to_be_run_and_every_way_a_command():
+    shown = commands()
+    assert len(shown) > 30
+    assert not [command for command in [*ELSEWHERE, *READ] if command not in shown]
+    rest = [command for command in shown if command not in ELSEWHERE and command not in READ]
+    assert not [command for command in rest if of_ada(expanded(command))[0] not in SMALLER]
 
 
-@pytest.mark.parametrize("command", ADA, ids=shown)
-def test_ada_takes_the_arguments(command, monkeypatch):
+@pytest.mark.parametrize("command", commands())
+def test_its_arguments_are_taken_and_its_recipe_or_suite_is_read(command, monkeypatch):
+    words = expanded(command)
+    if command == "make test":
+        return  # pytest reads these below
     taken = {}
 
     class Command:
@@ -41,46 +56,72 @@ def test_ada_takes_the_arguments(command, monkeypatch):
             return lambda **given: taken.update(given) or 0
 
     monkeypatch.setattr(ada.cli, "import_module", lambda name: Command())
+    arguments = of_ada(words)
     with pytest.raises(SystemExit) as ended:
-        main(command)
+        main(arguments)
     assert ended.value.code == 0 and taken
-    if command[0] in ("train", "check", "plan", "simulate") and taken["name"]:
+    if arguments[0] == "eval":
+        read_suite(taken["suite"], taken["overrides"])
+    elif taken.get("name") and "overrides" in taken and taken["name"] != "my_problems":  # test_data_pages.py reads that one
         read_recipe(taken["name"], taken["overrides"])
 
 
-@pytest.mark.parametrize("command", MAKE, ids=shown)
-def test_make_knows_the_target_and_the_recipe_can_be_read(command):
-    done = subprocess.run(["make", "-n", *command], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    variables = dict(word.split("=", 1) for word in command if "=" in word)
-    if command[0] in ("train", "check"):
-        read_recipe(variables.get("RECIPE", "micro_seq_balance"), shlex.split(variables.get("ARGS", "")))
-    if command[0] == "eval":
-        read_suite(variables["SUITE"], [word for word in shlex.split(variables.get("ARGS", "")) if "=" in word])
+def test_targets_and_subcommands_in_the_text_are_there():
+    makefile = (ROOT / "Makefile").read_text()
+    for span, page in spans().items():
+        words = span.split()
+        if words[0] == "ada" and len(words) > 1 and words[1] != "needs":
+            assert words[1] in EXAMPLES, f"{page}: {span}"
+        if words[0] == "make":
+            assert all(
+                re.search(rf"^{w}:|\$[({{]{w.split('=')[0]}\b", makefile, re.MULTILINE)
+                for w in words[1:]
+                if re.match(r"[a-z-]+$|[A-Z_]+=", w)
+            ), span
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_the_quick_start_runs(tmp_path, monkeypatch, capfd):
-    """Its first training command, shortened, and then every command that reads runs or forecasts, on what that left."""
-    monkeypatch.chdir(tmp_path)
-    train = next(command for command in ADA if command[0] == "train")
+@pytest.mark.timeout(1800)
+def test_every_command_runs(tmp_path):
+    """In an order in which each finds what those before it left: runs, then what reads them."""
+    write_stand_ins(tmp_path)
+    arguments = []
+    for command in [command for command in commands() if command not in ELSEWHERE and command not in READ]:
+        subcommand = of_ada(expanded(command))[0]
+        arguments.append(of_ada(expanded(command, more=" ".join(SMALLER[subcommand]))))
+    arguments.sort(key=lambda words: list(SMALLER).index(words[0]))
+    (tmp_path / "commands.json").write_text(json.dumps(arguments))
+    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")}
     done = subprocess.run(
-        [shutil.which("python") or "python", "-m", "ada", *train, *SHORT, "steps=1"],
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        [sys.executable, str(ROOT / "tests/docs/run_commands.py"), "commands.json"],
+        cwd=tmp_path,
+        env=kept | {"PYTHONPATH": str(ROOT), "HF_HOME": str(tmp_path / "hub"), "HF_HUB_OFFLINE": "1"},
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert "runs/micro_seq_balance/report.html shows it" in done.stdout
+    assert done.returncode == 0, "\n".join(line for line in done.stdout.splitlines() if re.match(r"exit [^0]", line)) + done.stderr[-6000:]
+    assert done.stdout.count("exit 0 after") == len(arguments)
+    assert "runs/micro_seq_balance/report.html shows it" in done.stdout and "my_problems is sound" in done.stdout
+    assert "training: 4 rows read from jsonl my_problems.jsonl" in done.stdout
+    assert "test: 1 rows read from jsonl my_test.jsonl; none of them, nor a near copy, in the training data" in done.stdout
     assert "1 of 1 steps done" in (tmp_path / "runs/micro_seq_balance/report.html").read_text()
-    shutil.copytree("runs/micro_seq_balance", "runs/micro_grpo_n4")
-    for command in ADA:
-        if command[0] in RUN:
-            with pytest.raises(SystemExit) as ended:
-                main(command)
-            assert ended.value.code == 0, (command, capfd.readouterr().err)
-    assert (tmp_path / "runs/comparison.html").exists() and (tmp_path / "comparison.html").exists() and (tmp_path / "draws.csv").exists()
+    for left in (
+        "runs/comparison.html",
+        "comparison.html",
+        "draws.csv",
+        "curves.png",
+        "openr1/problems.parquet",
+        "evals/trained/results.md",
+    ):
+        assert (tmp_path / left).stat().st_size > 0, left
+
+
+@pytest.mark.slow
+def test_the_tests_are_found_as_the_makefile_asks_for_them():
+    words = expanded("make test", more="--collect-only -q tests/docs/test_pages.py")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    done = subprocess.run([sys.executable, "-m", "pytest", *words[1:]], cwd=ROOT, env=kept, capture_output=True, text=True)
+    assert done.returncode == 0 and "test_every_method_is_described" in done.stdout, done.stdout + done.stderr
 
 
 @pytest.mark.slow

@@ -1,11 +1,10 @@
-"""The pages on data: their recipes are read, their commands are run as they stand there, shrunk by keys that a shell function adds."""
+"""The pages on data: their recipes are read, their ```sh blocks are run as they stand there, shrunk by keys that a shell function adds."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,15 +15,15 @@ import pytest
 from ada.check.coin import score
 from ada.check.tiny_model import byte_tokenizer, make_tiny_model
 from ada.recipe.validate import read_recipe
+from tests.docs import pages
+from tests.docs.pages import ROOT
 
-ROOT = Path(__file__).parents[2]
-GSM8K = ROOT.parent / "shared" / "data" / "gsm8k_train_1k.jsonl"
-PAGES = {name: (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("train-on-my-data", "prepare")}
+PAGES = ("train-on-my-data", "prepare")
 _LAUNCHER = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 
 
 def blocks(page: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGES[page], re.DOTALL | re.MULTILINE)
+    return pages.blocks(ROOT / "docs" / f"{page}.md", language)
 
 
 def shell(folder: Path, script: str, *more: str) -> str:
@@ -48,35 +47,23 @@ def test_recipes_and_commands_are_read(page, tmp_path, monkeypatch):
         if not text.startswith("extends"):
             (tmp_path / "recipes" / "part.yaml").write_text("extends: gsm8k_jsonl\n" + text)
             read_recipe("part")
-    scripts = [*blocks(page, "sh"), *blocks(page, "shell")]  # the latter need the network
-    commands = [line.split() for text in scripts for line in text.splitlines() if line.startswith("ada ")]
+    commands = [
+        line.split() for text in [*blocks(page, "sh"), *blocks(page, "bash")] for line in text.splitlines() if line.startswith("ada ")
+    ]
     assert len(commands) == {"train-on-my-data": 2, "prepare": 3}[page]
     for _, _, recipe, *rest in commands:
         read_recipe(recipe, [word for word in rest if re.fullmatch(r"[a-z_.]+=\S+", word)])
 
 
 @pytest.mark.slow
-def test_training_on_a_file_of_one_s_own(tmp_path):
-    files, check, train = blocks("train-on-my-data", "sh")
-    (tmp_path / "recipes").mkdir()
-    (tmp_path / "recipes" / "my_problems.yaml").write_text(blocks("train-on-my-data", "yaml")[0])
-    said = shell(tmp_path, files + check, "engine=transformers")
-    assert "training: 4 rows read from jsonl my_problems.jsonl" in said
-    assert "test: 1 rows read from jsonl my_test.jsonl; none of them, nor a near copy, in the training data" in said
-    assert "my_problems is sound" in said
-    assert train.startswith("ada train my_problems ")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not GSM8K.is_file(), reason="no GSM8K file beside the repository")
 def test_preparing_word_problems_with_a_tiny_random_model(tmp_path):
     """A coin that the text tosses is the reward function: it also drops the gold answers that it calls wrong, known beforehand."""
-    shutil.copy(GSM8K, tmp_path / "problems.jsonl")
+    rows = {f"p{i}": {"id": f"p{i}", "problem": f"How much is {i} and {i}? {'Think. ' * (3 * i)}", "answer": str(2 * i)} for i in range(24)}
+    (tmp_path / "problems.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows.values()))
     make_tiny_model(tmp_path / "tiny", "qwen2", byte_tokenizer(), context=700, seed=0)
-    small = ["model.path=tiny", "model.dtype=float32", "data.train.limit=24", "data.train.id=id", "data.prompt.overlong=drop"]
+    small = ["model.path=tiny", "model.dtype=float32", "data.train.id=id", "data.prompt.overlong=drop"]
     small += ["generation.max_prompt_tokens=470", "generation.max_response_tokens=16", "engine=transformers"]
     said = shell(tmp_path, "".join(blocks("prepare", "sh")), "reward.function=ada.check.coin:score", *small)
-    rows = {row["id"]: row for row in map(json.loads, GSM8K.read_text().splitlines()[:24])}
     kept = pyarrow.parquet.read_table(tmp_path / "prepared" / "problems.parquet").to_pylist()
     assert kept and f"{len(kept)} of 24 problems kept" in said
     for row in kept:

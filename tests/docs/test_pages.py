@@ -6,6 +6,7 @@ import pytest
 
 from ada.config import methods
 from ada.recipe.reference import reference
+from ada.report.units import unit
 from tests.docs.pages import GENERATED, ROOT, documented_keys, metric_patterns, spans
 
 AXES = [
@@ -67,3 +68,16 @@ def test_every_metric_has_a_meaning_a_healthy_range_and_what_to_do():
     assert set(metric_patterns(meanings)) == set(metric_patterns(healthy)) and len(set(metric_patterns(meanings))) > 50
     for line in healthy.splitlines():
         assert not line.startswith("| `") or (len(cells := line.strip("| ").split(" | ")) == 3 and all(cells)), line
+
+
+def test_the_units_of_the_reports_axes_are_the_documented_ones():
+    rows = [
+        line.strip("| ").split(" | ")
+        for line in (ROOT / "docs/metrics.md").read_text().split("\n## ")[0].splitlines()
+        if line.startswith("| `")
+    ]
+    for row in rows:
+        names = re.findall(r"`([a-z_0-9/@<>]+)`", row[0])
+        documented = set(row[2].split(", ")) if len(row) > 2 else {""}
+        assert {unit(name) for name in names} - {""} == documented - {""}, row[0]
+    assert len(rows) > 40

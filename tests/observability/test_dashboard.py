@@ -12,6 +12,7 @@ import pytest
 
 from ada.observability.dashboard import AXES, SECTIONS, workspace
 from tests.docs.pages import ROOT, metric_patterns
+from tests.docs.ways import DASHBOARD, expanded
 from tests.observability.wandb_server import wandb_server
 
 PANELS = [panel for panels in SECTIONS.values() for panel in panels]
@@ -42,7 +43,7 @@ def command(environment: dict[str, str], folder, *arguments: str) -> subprocess.
     kept = {name: value for name, value in os.environ.items() if not name.startswith("WANDB_")}
     home = {"HOME": str(folder), "NETRC": str(folder / "netrc")}
     return subprocess.run(
-        [sys.executable, "-m", "ada", "dashboard", *arguments],
+        [sys.executable, "-m", *expanded(DASHBOARD), *arguments],
         env=kept | home | environment | {"PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [kept.get("PYTHONPATH")])])},
         capture_output=True,
         text=True,
@@ -72,11 +73,11 @@ def test_without_a_key_and_without_a_network_it_says_so(tmp_path):
 def test_the_view_that_the_server_gets_has_the_sections_and_axes(tmp_path):
     pytest.importorskip("wandb_workspaces")
     with wandb_server() as received:
-        done = command({"WANDB_API_KEY": "0" * 40, "WANDB_BASE_URL": received.url}, tmp_path, "--project", "own", "--name", "mine")
+        done = command({"WANDB_API_KEY": "0" * 40, "WANDB_BASE_URL": received.url}, tmp_path, "--name", "mine")
         assert done.returncode == 0, done.stderr
         sent = received.variables_of("upsertView")
-    assert done.stdout.strip().startswith(received.url) and "/someone/own" in done.stdout
-    assert (sent["entityName"], sent["projectName"], sent["displayName"]) == ("someone", "own", "mine")
+    assert done.stdout.strip().startswith(received.url) and "/someone/ada" in done.stdout
+    assert (sent["entityName"], sent["projectName"], sent["displayName"]) == ("someone", "ada", "mine")
     sections = json.loads(sent["spec"])["section"]["panelBankConfig"]["sections"]
     assert [section["name"] for section in sections] == list(SECTIONS)
     for section, panels in zip(sections, SECTIONS.values(), strict=True):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 
 import pytest
 
 from ada.report.record import read_run
-from ada.report.render import render
+from ada.report.render import PARTS, render
 from ada.report.view import page_view
 from tests.report.browser import CHROMIUM, look_at
 from tests.report.runs import pools, sample, step, write
@@ -43,14 +44,25 @@ LOOK = """async (page) => {
     found.moves = path ? path.getAttribute("d").split("M").length - 1 : null;
   }
   const labels = () => all("#groups .chart text").map((one) => one.textContent).join(" ");
+  const inside = (box, view) => box.x >= -1 && box.y >= -1 && box.x + box.width <= view.width + 1 && box.y + box.height <= view.height + 1;
+  const apart = (a, b) => a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y + 2 || b.y + b.height <= a.y + 2;
+  const crowded = () => all("#content svg[role=img]").flatMap((svg) => {
+    const texts = [...svg.querySelectorAll("text")].filter((one) => one.textContent).map((one) => [one.textContent, one.getBBox()]);
+    const cut = texts.filter(([, box]) => !inside(box, svg.viewBox.baseVal)).map(([text]) => `cut: ${text}`);
+    const near = ([a, one], i) => texts.slice(i + 1).filter(([, two]) => !apart(one, two)).map(([b]) => `${a} on ${b}`);
+    return [...cut, ...texts.flatMap(near)];
+  });
+  found.crowded = crowded();
   found.axes = [];
   for (const axis of ["tokens", "seconds", "step"]) {
     document.querySelector(`input[value="${axis}"]`).click();
     await wait();
     found.axes.push(labels());
+    found.crowded.push(...crowded());
   }
   for (const name of ["smooth", "log"]) document.querySelector(`#controls input[name="${name}"]`).click();
   await wait();
+  found.crowded.push(...crowded());
   found.broken = all("#content svg *").filter((one) => [...one.attributes].some((a) => /NaN|Infinity|undefined/.test(a.value))).length;
   found.samples = number(".sample");
   const search = document.querySelector('input[type="search"]');
@@ -121,7 +133,7 @@ def page(request, seen):
 def test_no_page_has_an_error_a_broken_shape_or_a_sideways_scroll(page):
     assert page["faults"] == []
     assert page["overflow"] == page["overflowAfter"] == 0
-    assert page["broken"] == page["unnamed"] == 0
+    assert page["broken"] == page["unnamed"] == 0 and page["crowded"] == []
     assert page["text"] > 500 and len(set(page["shades"])) == 2
 
 
@@ -131,6 +143,8 @@ def test_the_usual_run(seen, width):
     assert page["hacked"] is None and page["evil"]  # markup in a response is text
     assert page["charts"] == 3  # eval/acc, train/loss, train/grad_norm; reward/mean never changes
     assert len(set(page["axes"])) == 3 and "20k" in page["axes"][0] and "1:00" in page["axes"][1] and "30" in page["axes"][2].split()
+    for axis, title in zip(page["axes"], ("generated tokens", "time (min:s, h:min:s)", "step"), strict=True):
+        assert axis.count(title) == 3
     assert (page["samples"], page["needles"], page["marks"]) == (40, 1, 1)
     assert (page["right"], page["notRight"]) == (31, 0)
     assert page["last"].split() == ["-0.988", "last,", "step", "30"] and page["before"].split() == [
@@ -150,3 +164,24 @@ def test_a_page_asks_nothing_of_the_network(seen):
         head = page.split("</head>")[0]
         assert "default-src 'none'" in head
         assert not [tag for tag in ('<link rel="stylesheet', 'src="http', "@import", "url(") if tag in head]
+
+
+def test_text_and_lines_stand_out_from_their_ground_in_both_themes():
+    """Contrast as WCAG 2.1 defines it: 4.5 for text, 3 for lines."""
+    named = re.findall(r"--(\w+): light-dark\((#\w{6}), (#\w{6})\)", (PARTS / "page.css").read_text())
+    for theme in (0, 1):
+        shade = {name: luminance(colours[theme]) for name, *colours in named}
+        for ground in ("page", "card"):
+            for name in ("text", "soft", "accent", "good", "warn", "bad", "right", "wrong", "other"):
+                assert contrast(shade[name], shade[ground]) >= 4.5, (name, ground, theme)
+        assert not [r for r in range(8) if contrast(shade[f"r{r}"], shade["card"]) < 3], theme
+
+
+def luminance(colour):
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    return (max(one, other) + 0.05) / (min(one, other) + 0.05)

@@ -17,6 +17,7 @@ from ada.check.coin import score
 from ada.check.problems import first_rows
 from ada.data.sources import DataError
 from ada.data.sources.jsonl import Jsonl
+from tests.docs.ways import CHECKED, expanded, of_ada
 
 ROOT = Path(__file__).parents[2]
 GSM8K = ROOT.parent / "shared" / "data" / "gsm8k_train_1k.jsonl"
@@ -30,10 +31,11 @@ def ada(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("recipe", ["qwen15b_seq_balance", "micro_seq_balance"])
-def test_a_sound_recipe_passes_within_two_minutes(recipe: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", [CHECKED, "ada check micro_seq_balance"])
+def test_a_sound_recipe_passes_within_two_minutes(command: str, tmp_path: Path) -> None:
     began = time.monotonic()
-    done = ada("check", recipe, folder=tmp_path)
+    _, recipe = arguments = of_ada(expanded(command))
+    done = ada(*arguments, folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert time.monotonic() - began < 120
     assert f"{recipe} is sound" in done.stdout.splitlines()[-1]

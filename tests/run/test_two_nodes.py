@@ -9,9 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.run.launch import ROOT, SHORT, metrics
+from tests.docs.stand_ins import write_stand_ins
+from tests.docs.ways import TWO_MACHINES, expanded
+from tests.run.launch import ROOT, metrics
 
 LAUNCHER = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "MAKEFLAGS", "MAKELEVEL", "NPROC", "NNODES")
+SMALLER = (
+    "steps=1 run_name=nodes batch.prompts_per_step=8 generation.max_response_tokens=16 evaluation.samples=1 reward.workers=1 "
+    "reward.function=ada.check.coin:score engine=transformers tracking.wandb=off"
+)
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in LAUNCHER}
 
 
@@ -47,24 +53,26 @@ def test_the_launcher_is_what_the_numbers_ask_for(variables, launcher):
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_two_launchers_train_as_one_job(tmp_path: Path):
+    """By the commands that docs/training.md has for two machines."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    overrides = " ".join([*SHORT, "steps=1", "engine=transformers", f"output={tmp_path}", "run_name=nodes"])
-    commands = [
-        make("NPROC=1", "NNODES=2", f"NODE_RANK={node}", "MASTER_ADDR=127.0.0.1", f"MASTER_PORT={port}", f"ARGS={overrides}")
-        .stdout.splitlines()[-1]
-        .split()
-        for node in (0, 1)
-    ]
+    write_stand_ins(tmp_path)
+    (tmp_path / ".venv").symlink_to(ROOT / ".venv")
+    commands = [expanded(command, SMALLER, NPROC="1", MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port)) for command in TWO_MACHINES]
     nodes = [
         subprocess.Popen(
-            command, cwd=ROOT, env=ENVIRONMENT | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            command,
+            cwd=tmp_path,
+            env=ENVIRONMENT | {"PYTHONPATH": str(ROOT), "HF_HOME": str(tmp_path / "hub"), "HF_HUB_OFFLINE": "1"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
         for command in commands
     ]
     said = [node.communicate(timeout=500)[0] for node in nodes]
     assert [node.returncode for node in nodes] == [0, 0], said
     assert "on 2 rank(s)" in said[0] + said[1]
-    (_, step) = metrics(tmp_path / "nodes")
-    assert step["train/tokens"] > 0 and step["mismatch/sync_logprob_abs_max"] < 1e-4
+    (_, step) = metrics(tmp_path / "runs" / "nodes")
+    assert step["train/tokens"] > 0 and step["mismatch/sync_logprob_abs_max"] < 0.02  # in bfloat16

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import torch
 from safetensors.torch import load_file
 
 from ada.data.microworld import BASE
-from tests.run.launch import left_behind, metrics, samples, start, train
+from tests.docs.ways import ONE_ENGINE, expanded
+from tests.run.launch import ROOT, SHORT, left_behind, metrics, samples, start, train, without_launcher
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -38,8 +40,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="module")
 def shared(runs: tuple[Path, Path]) -> Path:
-    """The same run by two ranks that hold one engine together."""
-    train(runs[0].parent, *ONE_UPDATE, "engine.tensor_parallel=2", "run_name=shared", ranks=2)
+    """The same run by two ranks that hold one engine together: the command of docs/training.md, for a smaller model on fewer GPUs."""
+    keys = [*SHORT, *ONE_UPDATE, f"output={runs[0].parent}", "run_name=shared", "tracking.wandb=off"]
+    command = expanded(ONE_ENGINE, " ".join(keys), RECIPE="micro_seq_balance", NPROC="2")
+    done = subprocess.run(command, cwd=ROOT, env=without_launcher(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert done.returncode == 0, done.stdout[-4000:]
     return runs[0].parent / "shared"
 
 

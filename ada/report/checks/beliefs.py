@@ -19,7 +19,7 @@ def belief_checks(run: RunRecord) -> Iterator[Finding]:
         yield Finding(
             "Prompts that used up their draws",
             level(spent, 0.4, 0.7),
-            f"{spent:.1%} of {total:,} over the run",
+            f"{100 * spent:.3g} % of {total:,} over the run",
             "up to 40 %; above 70 % it is serious",
             "Their whole budget went without the stop rule holding: bring prompts that are neither solved nor out of reach, or lower "
             "sampling.schedule.max_draws to save the cost.",

@@ -17,7 +17,7 @@ class Limit:
     warn: float
     bad: float
     advice: str
-    form: Callable[[float], str] = "{:.1%}".format
+    form: Callable[[float], str] = lambda share: f"{100 * share:.3g} %"
     most: bool = False  # the largest of the whole run is looked at, instead of the last tenth's mean
 
 
@@ -128,7 +128,7 @@ def _without_verdict(run: RunRecord) -> Iterator[Finding]:
         yield Finding(
             "Responses without a verdict",
             level(unknown / drawn, 0.001, 0.02),
-            f"{unknown:,} of {drawn:,} ({unknown / drawn:.2%}) over the run",
+            f"{unknown:,} of {drawn:,} ({100 * unknown / drawn:.2g} %) over the run",
             "up to 0.1 %; above 2 % it is serious",
             "They are left out of every mean and group, so what is hard to grade is not learnt. rewards.log names the causes; a "
             "time-out may need a larger reward limit, an error a mended reward function.",

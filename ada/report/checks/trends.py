@@ -30,7 +30,7 @@ def _entropy(run: RunRecord) -> Iterator[Finding]:
     yield Finding(
         "Entropy of the policy",
         state,
-        f"{after:.3g} nats, {kept:.0%} of the {before:.3g} it began with",
+        f"{after:.3g} nats, {100 * kept:.0f} % of the {before:.3g} it began with",
         "30 % to 200 % of where it began; below 10 % or above 400 % it is serious",
         "A fall means that responses grow alike and exploration ends: raise loss.clip_high or trainer.entropy_coefficient, lower the "
         "learning rate. A rise means that the policy dissolves: lower the learning rate or the entropy coefficient.",
@@ -82,7 +82,7 @@ def _speed(run: RunRecord) -> Iterator[Finding]:
     yield Finding(
         "Speed of drawing",
         level(lost, 0.5, 1.0),
-        f"{after:,.0f} tokens/s, {after / before:.0%} of the first tenth",
+        f"{after:,.0f} tokens/s, {100 * after / before:.0f} % of the first tenth",
         "at least 50 % of the first tenth",
         "Fewer draws at once at the end of a step, longer responses, or another program on the machine: compare time/rollout with "
         "completions/mean_length.",

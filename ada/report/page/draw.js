@@ -46,6 +46,7 @@ function clock(seconds) {
 const along = { step: (x) => String(Math.round(x)), tokens: compact, seconds: clock }; // how a place on the axis is written
 const placed = { step: (...range) => ticks(...range, 1), tokens: (...range) => ticks(...range, 1), seconds: timeTicks };
 const axisName = { step: "step", tokens: "generated tokens", seconds: "time" };
+const axisTitle = { step: "step", tokens: "generated tokens", seconds: "time (min:s, h:min:s)" };
 
 // At most `most` round values from low to high, at least `least` apart.
 function ticks(low, high, most, least = 0) {
@@ -77,23 +78,34 @@ function powers(low, high) {
   return found.filter((value) => Math.log10(value) >= low && Math.log10(value) <= high);
 }
 
-// A frame of axes inside `holder`; x and y map values to pixels.
-function frame(holder, { xs, ys, height = 170, log = false, xLabel = String, yLabel = compact, xTicks = ticks, label = "" }) {
-  const width = Math.max(220, holder.clientWidth || 300), left = 46, right = 10, top = 8, bottom = 22;
+// Labels of an axis: one unit for all, and as many decimals as the ticks are apart.
+function alike(values) {
+  const size = Math.max(...values.map(Math.abs)), apart = values.length > 1 ? Math.abs(values[1] - values[0]) : size;
+  const tiny = size !== 0 && size < 1e-4 ? Math.floor(Math.log10(size)) : null;
+  const [unit, suffix] = tiny === null ? [[1e9, "G"], [1e6, "M"], [1e3, "k"]].find(([least]) => size >= least) || [1, ""] : [10 ** tiny, `e−${-tiny}`];
+  const decimals = apart ? Math.min(6, Math.max(0, -Math.floor(Math.log10(apart / unit) + 1e-9))) : 0;
+  return values.map((value) => (value === 0 ? "0" : (value / unit).toFixed(decimals).replace("-", "−") + suffix));
+}
+
+// A frame of axes inside `holder`; x and y map values to pixels. `yTitle` stands over the axis, where nothing else says what it is.
+function frame(holder, { xs, ys, height = 184, log = false, xLabel = String, yLabels = alike, xTicks = ticks, xTitle, yTitle = "", label = "" }) {
   const forward = log ? Math.log10 : (value) => value;
   const [x0, x1] = xs, [y0, y1] = ys.map(forward);
+  const yTicks = log ? powers(y0, y1) : ticks(y0, y1, 5), written = log ? yTicks.map(compact) : yLabels(yTicks);
+  const left = 12 + 6.6 * Math.max(4, ...written.map((text) => text.length));
+  const width = Math.max(220, holder.clientWidth || 300), right = 10, top = yTitle ? 24 : 8, bottom = 38;
   const x = (value) => left + ((value - x0) / (x1 - x0 || 1)) * (width - left - right);
   const y = (value) => height - bottom - ((forward(value) - y0) / (y1 - y0 || 1)) * (height - top - bottom);
   const svg = shape("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img", "aria-label": label });
-  const yTicks = log ? powers(y0, y1) : ticks(y0, y1, 5);
-  const written = yTicks.map(yLabel), alike = new Set(written).size < written.length;
   for (const [i, tick] of yTicks.entries()) {
     svg.append(shape("line", { class: "gridline", x1: left, x2: width - right, y1: y(tick), y2: y(tick) }));
-    svg.append(shape("text", { x: left - 6, y: y(tick) + 4, "text-anchor": "end" }, alike ? tick.toPrecision(5) : written[i]));
+    svg.append(shape("text", { x: left - 6, y: y(tick) + 4, "text-anchor": "end" }, written[i]));
   }
+  if (yTitle) svg.append(shape("text", { x: 2, y: 12 }, yTitle));
+  svg.append(shape("text", { x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle" }, xTitle));
   for (const tick of xTicks(x0, x1, Math.floor((width - left) / 60))) {
     const place = x(tick), anchor = place > width - 30 ? "end" : "middle";
-    svg.append(shape("text", { x: anchor === "end" ? width - 4 : place, y: height - 6, "text-anchor": anchor }, xLabel(tick)));
+    svg.append(shape("text", { x: anchor === "end" ? width - 4 : place, y: height - 22, "text-anchor": anchor }, xLabel(tick)));
   }
   holder.replaceChildren(svg);
   return { svg, x, y, width, height, left, right, top, bottom, invert: (pixel) => x0 + ((pixel - left) / (width - left - right)) * (x1 - x0) };

@@ -20,6 +20,8 @@ function seriesOf(metric) {
   return found;
 }
 
+const MANY = 24; // points from which on a curve may be smoothed: of fewer, each is shown
+
 function smoothed(values) {
   const reach = Math.max(1, Math.round(values.length / 40));
   return values.map((value, i) => {
@@ -58,7 +60,7 @@ class Lines {
     this.metric = metric;
     this.reading = element("div", { class: "reading" });
     this.holder = element("div", { class: "chart" });
-    this.card = element("figure", { class: "card" }, element("figcaption", {}, element("code", {}, metric)), this.reading, this.holder);
+    this.card = element("figure", { class: "card" }, element("figcaption", {}, element("code", {}, metric), " ", element("span", { class: "unit" }, data.units[metric])), this.reading, this.holder);
     this.card.dataset.metric = metric;
     charts.push(this);
   }
@@ -73,7 +75,7 @@ class Lines {
       this.scale = null;
       return;
     }
-    const scale = (this.scale = frame(this.holder, { xs, ys, log: view.log, xTicks: placed[view.axis], xLabel: along[view.axis], label: this.summary() }));
+    const scale = (this.scale = frame(this.holder, { xs, ys, log: view.log, xTicks: placed[view.axis], xLabel: along[view.axis], xTitle: axisTitle[view.axis], label: this.summary() }));
     for (const one of this.series) this.trace(one);
     this.cursor = shape("line", { class: "cursor", y1: scale.top, y2: scale.height - scale.bottom, visibility: "hidden" });
     scale.svg.append(this.cursor);
@@ -90,11 +92,11 @@ class Lines {
 
   trace({ run, places, values }) {
     const { svg } = this.scale, style = `stroke:${colour(run)}`;
-    const shownValues = view.smooth ? smoothed(values) : values;
-    if (view.smooth) svg.append(shape("path", { class: "line faint", d: path(places, values, this.scale)[0], style }));
+    const smooth = view.smooth && values.length >= MANY, shownValues = smooth ? smoothed(values) : values;
+    if (smooth) svg.append(shape("path", { class: "line faint", d: path(places, values, this.scale)[0], style }));
     const [d, alone] = path(places, shownValues, this.scale);
     svg.append(shape("path", { class: "line", d, style, "stroke-dasharray": data.runs.length > 1 ? dash(run) : "" }));
-    const sparse = values.length <= 12 ? values.flatMap((value, i) => (value === null ? [] : [i])) : alone;
+    const sparse = values.length < MANY ? values.flatMap((value, i) => (value === null ? [] : [i])) : alone;
     for (const i of sparse) svg.append(shape("circle", { cx: this.scale.x(places[i]), cy: this.scale.y(shownValues[i]), r: 2.6, style: `fill:${colour(run)}` }));
   }
 

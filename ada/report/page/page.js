@@ -2,8 +2,8 @@
 const GROUPS = [
   ["Learning", /^(reward\/(mean|first_n)$|eval\/)/],
   ["Sampling and signal", /^(signal|sampling|reward)\//],
-  ["Responses", /^completions\//],
   ["Training", /^train\//],
+  ["Responses", /^completions\//],
   ["Sampler beside trainer", /^mismatch\//],
   ["Time and speed", /^(time|throughput)\//],
   ["More", /./],
@@ -50,6 +50,7 @@ function drawAll() {
 
 function startControls() {
   const controls = document.getElementById("controls");
+  view.smooth = controls.elements.smooth.checked;
   controls.addEventListener("submit", (event) => event.preventDefault());
   controls.addEventListener("change", () => {
     const form = new FormData(controls);

@@ -15,7 +15,7 @@ function areas(holder) {
   legend(holder.parentNode.querySelector(".kinds"), used.map((kind) => [KINDS[kind], `var(--${kind})`]));
   if (!kept.length) return holder.replaceChildren(element("p", { class: "note" }, "These steps have no place on this axis."));
   const first = kept[0][0], last = kept[kept.length - 1][0], xs = first === last ? [0, last || 1] : [first, last];
-  const scale = frame(holder, { xs, ys: [0, 1], height: 210, xTicks: placed[view.axis], xLabel: along[view.axis], yLabel: (y) => `${Math.round(100 * y)} %`, label: "Shares of prompts against " + axisName[view.axis] });
+  const scale = frame(holder, { xs, ys: [0, 1], height: 224, xTicks: placed[view.axis], xLabel: along[view.axis], xTitle: axisTitle[view.axis], yLabels: (shares) => shares.map((y) => `${Math.round(100 * y)} %`), label: "Shares of prompts against " + axisName[view.axis] });
   const places = first === last ? [[xs[0], 0], [xs[1], 0]] : kept;
   const below = places.map(() => 0);
   for (const kind of used) {
@@ -33,7 +33,7 @@ function draws(holder) {
   legend(holder.parentNode.querySelector(".outcomes"), used.map((outcome) => [OUTCOMES[outcome][0], `var(${OUTCOMES[outcome][1]})`]));
   const each = Math.ceil(bars.length / 8), xTicks = () => bars.map((_, i) => i).filter((i) => (i + 1) % each === 0);
   const scale = frame(holder, {
-    xs: [-0.5, bars.length - 0.5], ys: [0, Math.max(...totals, 1) * 1.05], height: 210, xTicks, xLabel: (i) => bars[i][0], label: "Number of prompts by draws",
+    xs: [-0.5, bars.length - 0.5], ys: [0, Math.max(...totals, 1) * 1.05], height: 224, xTicks, xLabel: (i) => bars[i][0], xTitle: "draws of a prompt", yTitle: "prompts", label: "Number of prompts by draws",
   });
   const width = Math.max(1, scale.x(1) - scale.x(0) - 2);
   bars.forEach(([label, by], i) => {
@@ -51,7 +51,7 @@ function draws(holder) {
 
 function beliefs(holder) {
   const run = Number(holder.dataset.calibration), bins = data.runs[run].calibration;
-  const scale = frame(holder, { xs: [0, 1], ys: [0, 1], height: 230, xLabel: compact, label: "Share of right answers against belief" });
+  const scale = frame(holder, { xs: [0, 1], ys: [0, 1], height: 250, xLabel: compact, xTitle: "believed pass rate", yTitle: "share of right answers", label: "Share of right answers against belief" });
   scale.svg.append(shape("line", { x1: scale.x(0), y1: scale.y(0), x2: scale.x(1), y2: scale.y(1), class: "cursor" }));
   const most = Math.max(...bins.map((bin) => bin[4]));
   for (const [belief, observed, low, high, pools] of bins) {
