@@ -53,12 +53,12 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
     """
     from transformers import AutoTokenizer
 
-    from ada.memory.plan import planned, refuse_what_does_not_fit
     from ada.trainer.distributed import start_distributed
 
     with ExitStack() as closing:
         start_distributed()
-        from ada.trainer.actor import Actor  # imports DeepSpeed, which must know the device by then
+        from ada.memory.plan import planned, refuse_what_does_not_fit  # these import DeepSpeed, which must know the device by then
+        from ada.trainer.actor import Actor
         from ada.trainer.prompt_states import PromptStates
 
         ranks = Ranks()

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import TypeAlias
 
 from ada.cli.examples import FIRST_STEPS, epilog
@@ -17,44 +18,7 @@ STEPS = "simulate steps"  # one command of two words
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="ada",
-        description="Reinforcement learning on verifiable rewards.",
-        epilog=FIRST_STEPS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, help_text in (
-        ("train", "train a policy as a recipe says"),
-        ("check", "check a recipe, then run two steps of it shrunk, on the CPU"),
-        ("prepare", "the problems of a data set that are worth training on, with the base model's pass rates"),
-        ("plan", "what a recipe's sampler and the usual ones would cost and yield at given pass rates"),
-        ("simulate", "draws and zero gradient of a recipe's sampler and the usual ones, pass rate by pass rate"),
-        ("gradients", "what a recipe's gradient optimises, and its noise, pass rate by pass rate"),
-    ):
-        command = _command(commands, name, help_text)
-        command.add_argument("name", metavar="RECIPE", help="a name that `ada recipes` lists, or the path of a YAML file")
-        command.add_argument("overrides", metavar="key=value", nargs="*", help="recipe keys to change; docs/recipe-keys.md has all of them")
-        if name in ("plan", "simulate", "gradients"):
-            _forecast_options(command, name)
-        elif name == "prepare":
-            _prepare_options(command)
-    _steps_command(commands)
-    command = _command(commands, "report", "make a run's report.html anew, or a page that compares several runs")
-    command.add_argument("runs", metavar="RUN", nargs="+", help="a run's folder, or its name in runs/; it need not have ended")
-    command.add_argument("--output", metavar="FILE", help="default: RUN/report.html; of several, comparison.html beside the first")
-    command = _command(commands, "recipes", "the recipes there are, a line each")
-    command.add_argument("words", metavar="WORD", nargs="*", help="only those whose line has every WORD, for example: micro est")
-    _reproduce_options(commands)
-    _evaluation_commands(commands)
-    command = _command(commands, "runs", "the runs of a folder with their key figures")
-    command.add_argument("folder", metavar="FOLDER", nargs="?", default="runs", help="where runs are written; default: runs")
-    command = _command(commands, "dashboard", "make a view of a project on wandb: every metric, in sections")
-    command.add_argument("--project", metavar="NAME", default="ada", help="tracking.project of its runs; default: ada")
-    command.add_argument("--entity", metavar="NAME", help="user or team on wandb; default: the account's")
-    command.add_argument("--name", metavar="TEXT", default="ada", help="what the view is called; each call makes a new one; default: ada")
-    _command(commands, "doctor", "check the installation: versions, GPUs, tools, the engine and two tiny steps; a fix for each fault")
+    parser = _parser()
     given_arguments = sys.argv[1:] if arguments is None else arguments
     if given_arguments[:2] == STEPS.split():
         given_arguments = [STEPS, *given_arguments[2:]]
@@ -76,12 +40,56 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(getattr(import_module(f"ada.cli.{command}"), command)(**given))
 
 
+def _parser() -> argparse.ArgumentParser:
+    """Commands in the order in which they are needed."""
+    parser = argparse.ArgumentParser(
+        prog="ada",
+        description="Reinforcement learning on verifiable rewards.",
+        epilog=FIRST_STEPS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands")
+    _command(commands, "doctor", "check the installation", "Versions, GPUs, tools, the engine and two tiny steps; a fix for each fault.")
+    command = _command(commands, "recipes", "list the recipes, a line each")
+    command.add_argument("words", metavar="WORD", nargs="*", help="only those whose line has every WORD, for example: micro est")
+    _recipe_command(commands, "check", "check a recipe, and run two shrunk steps of it", "About a minute, on the CPU, without network.")
+    _recipe_command(commands, "train", "train a policy as a recipe says")
+    command = _command(commands, "report", "make a run's page anew, or one that compares several")
+    command.add_argument("runs", metavar="RUN", nargs="+", help="a run's folder, or its name in runs/; it need not have ended")
+    command.add_argument("--output", metavar="FILE", help="default: RUN/report.html; of several, comparison.html beside the first")
+    command = _command(commands, "runs", "list the runs of a folder with their key figures")
+    command.add_argument("folder", metavar="FOLDER", nargs="?", default="runs", help="where runs are written; default: runs")
+    _evaluation_commands(commands)
+    _prepare_options(
+        _recipe_command(
+            commands, "prepare", "find the problems of a data set that are worth training on", "By the base model's pass rates."
+        )
+    )
+    _forecast_commands(commands)
+    _reproduce_options(commands)
+    command = _command(
+        commands, "dashboard", "make a view of a project on wandb", "A panel for every metric, in sections; needs an API key."
+    )
+    command.add_argument("--project", metavar="NAME", default="ada", help="tracking.project of its runs; default: ada")
+    command.add_argument("--entity", metavar="NAME", help="user or team on wandb; default: the account's")
+    command.add_argument("--name", metavar="TEXT", default="ada", help="what the view is called; each call makes a new one; default: ada")
+    return parser
+
+
+def _recipe_command(commands: Commands, name: str, does: str, more: str = "") -> argparse.ArgumentParser:
+    command = _command(commands, name, does, more)
+    command.add_argument("name", metavar="RECIPE", help="a name that `ada recipes` lists, or the path of a YAML file")
+    command.add_argument("overrides", metavar="key=value", nargs="*", help="recipe keys to change; docs/recipe-keys.md has all of them")
+    return command
+
+
 def _steps_command(commands: Commands) -> None:
     command = _command(
         commands,
         STEPS,
-        "step times, tokens and idle GPUs of the usual samplers, and a recipe's, before there are GPUs",
-        "Without options, at the proportions of the Reinforce-Ada paper; see docs/generation-cost.md.",
+        "step times, tokens and idle GPUs, before there are GPUs",
+        "Of the usual samplers, and a recipe's; without options, at the paper's proportions.\nSee docs/generation-cost.md.",
     )
     command.add_argument("name", metavar="RECIPE", nargs="?", help="a recipe whose sampler is looked at too; default: none")
     command.add_argument("overrides", metavar="key=value", nargs="*", help="recipe keys to change, for example sampling.in_flight=24")
@@ -122,9 +130,10 @@ def _command(commands: Commands, name: str, does: str, more: str = "") -> argpar
 
 
 def _evaluation_commands(commands: Commands) -> None:
-    command = _command(commands, "eval", "avg@k and pass@k of a model on a suite of problems, with intervals; one that was killed goes on")
+    suites = sorted({path.stem for path in (Path(__file__).parents[2] / "suites").glob("*.yaml")} - {"math"})
+    command = _command(commands, "eval", "avg@k and pass@k of a model, with intervals", "One that was stopped or killed goes on.")
     command.add_argument("name", metavar="MODEL", help="a Hugging Face folder or hub id, a run (its last checkpoint), or microworld")
-    command.add_argument("suite", metavar="SUITE", help="a name in suites/ or the path of a YAML file")
+    command.add_argument("suite", metavar="SUITE", help=f"the path of a YAML file, or one of {', '.join(suites)}")
     command.add_argument("overrides", metavar="key=value", nargs="*", help="suite keys to change, for example samples=8")
     command.add_argument("--output", metavar="FOLDER", help="default: evals/MODEL-SUITE")
     command.add_argument("--against", metavar="FOLDER", help="an earlier evaluation, to print the paired difference from it")
@@ -141,33 +150,33 @@ def _prepare_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--draws", metavar="K", type=int, default=16, help="responses drawn for each problem; default 16")
 
 
-def _forecast_options(command: argparse.ArgumentParser, name: str) -> None:
+def _forecast_commands(commands: Commands) -> None:
     law = (
         "beta(a,b), a file with one pass rate a line (a number, or JSON with the key pass_rate), the problems.parquet of `ada prepare`, "
         "or a run: its folder, or its name in runs/"
     )
-    if name == "gradients":
-        command.add_argument(
-            "--pass-rates", metavar="LAW", help="of a step's prompts: beta(a,b), or a file with one a line; default: those shown, alike"
-        )
-        return
-    if name == "simulate":
-        command.add_argument(
-            "--pass-rates", metavar="LAW", default="beta(1,1)", help=f"of a step's other prompts, which est shares with: {law}"
-        )
-        command.add_argument("--output", metavar="FILE", help="CSV to write, pass rates 0 to 1 by 0.01")
-        command.add_argument("--plot", metavar="FILE", help="figure to draw, as its ending says: .png, .svg, .pdf")
-        return
+    command = _recipe_command(commands, "plan", "what a recipe's sampler, and the usual ones, cost and yield", "At the pass rates named.")
     command.add_argument("--pass-rates", metavar="LAW", required=True, help=law)
     command.add_argument("--mean-tokens", metavar="L", type=float, help="tokens of a response; default: the run's, else the recipe's most")
     for option in ("generation", "update"):
         command.add_argument(
             f"--{option}-seconds", metavar="S", dest=option, type=float, help="of a GRPO-n4 step; default: the run's, else the paper's"
         )
+    command = _recipe_command(commands, "simulate", "draws and zero gradient of samplers, by pass rate")
+    command.add_argument(
+        "--pass-rates", metavar="LAW", default="beta(1,1)", help=f"of a step's other prompts, which est shares with: {law}"
+    )
+    command.add_argument("--output", metavar="FILE", help="CSV to write, pass rates 0 to 1 by 0.01")
+    command.add_argument("--plot", metavar="FILE", help="figure to draw, as its ending says: .png, .svg, .pdf")
+    _steps_command(commands)
+    command = _recipe_command(commands, "gradients", "what a recipe's gradient optimises, and its noise", "Pass rate by pass rate.")
+    command.add_argument(
+        "--pass-rates", metavar="LAW", help="of a step's prompts: beta(a,b), or a file with one a line; default: those shown, alike"
+    )
 
 
 def _reproduce_options(commands: Commands) -> None:
-    command = _command(commands, "reproduce", "compare methods on the micro-world over seeds, at equal updates, tokens and CPU seconds")
+    command = _command(commands, "reproduce", "compare methods on the micro-world, over seeds", "At equal updates, tokens and CPU seconds.")
     command.add_argument(
         "experiment",
         metavar="EXPERIMENT",

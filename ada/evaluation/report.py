@@ -43,16 +43,19 @@ def plot(path: Path, curves: Mapping[str, Sequence[Interval]]) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
-    for name, curve in curves.items():
+    figure, axes = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
+    shown = {name: curve for name, curve in curves.items() if name != ALL or len(curves) > 2}  # of one set, all is the set
+    for place, (name, curve) in enumerate(shown.items()):
         ks = range(1, len(curve) + 1)
-        (line,) = axes.plot(ks, [each.value for each in curve], label=_name(name), marker="o" if len(curve) == 1 else None)
-        axes.fill_between(ks, [each.low for each in curve], [each.high for each in curve], color=line.get_color(), alpha=0.15, lw=0)
+        colour, dash = ("black", "-") if name == ALL else (f"C{place % 10}", ("-", "--", ":")[place // 10 % 3])
+        values, lows, highs = ([getattr(each, end) for each in curve] for end in ("value", "low", "high"))
+        axes.plot(ks, values, label=_name(name), color=colour, ls=dash, marker="o" if len(curve) == 1 else None, clip_on=False)
+        axes.fill_between(ks, lows, highs, color=colour, alpha=0.12, lw=0)
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set(xlabel="k", ylabel="pass@k", ylim=(0, 1))
     axes.grid(alpha=0.3)
-    axes.legend(frameon=False)
+    figure.legend(loc="outside right upper", frameon=False)
     figure.savefig(path, dpi=150)
     pyplot.close(figure)
 

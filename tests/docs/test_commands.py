@@ -101,6 +101,7 @@ def test_every_command_runs(tmp_path):
     )
     assert done.returncode == 0, "\n".join(line for line in done.stdout.splitlines() if re.match(r"exit [^0]", line)) + done.stderr[-6000:]
     assert done.stdout.count("exit 0 after") == len(arguments)
+    assert "[WARNING]" not in done.stdout + done.stderr  # of libraries: nothing that a user could act on
     assert "runs/micro_seq_balance/report.html shows it" in done.stdout and "my_problems is sound" in done.stdout
     assert "training: 4 rows read from jsonl my_problems.jsonl" in done.stdout
     assert "test: 1 rows read from jsonl my_test.jsonl; none of them, nor a near copy, in the training data" in done.stdout

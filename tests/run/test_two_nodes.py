@@ -15,7 +15,7 @@ from tests.run.launch import ROOT, metrics
 
 LAUNCHER = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT", "MAKEFLAGS", "MAKELEVEL", "NPROC", "NNODES")
 SMALLER = (
-    "steps=1 run_name=nodes batch.prompts_per_step=8 generation.max_response_tokens=16 evaluation.samples=1 reward.workers=1 "
+    "steps=1 run_name=nodes batch.prompts_per_step=4 generation.max_response_tokens=16 evaluation.samples=1 reward.workers=1 "
     "reward.function=ada.check.coin:score engine=transformers tracking.wandb=off"
 )
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in LAUNCHER}
