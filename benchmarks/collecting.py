@@ -48,15 +48,13 @@ def ways_to_collect(run: Run, say: Callable[[str], None]) -> None:
     more = [run.selector.next(run.recipe.batch.prompts_per_step) for _ in range(BATCHES)]
     cost, start = decode_cost(watched, collector, batches[0], TOGETHER)
     verdict = _verdict_seconds(real, batches[0][0])
-    say(
-        f"decoding step: {', '.join(f'{1000 * cost(n):.1f} ms with {n}' for n in TOGETHER)} draws running; {1000 * start:.2f} ms more for "
-        f"each draw, {1000 * verdict:.1f} ms to its verdict"
-    )
+    say(f"decoding step: {', '.join(f'{1000 * cost(n):.1f} ms with {n}' for n in TOGETHER)} draws running")
+    say(f"draws that begin: {1000 * start.per_step:.2f} ms a step, {1000 * start.per_draw:.2f} ms each; verdicts: {1000 * verdict:.1f} ms")
     setting = dataclasses.replace(
         PAPER,
         slots=real.max_concurrent,
         decode=cost,
-        start_seconds=start,
+        start=start,
         verdict_seconds=verdict,
         update=UpdateCost(0.0, 0.0),
         lengths=dataclasses.replace(PAPER.lengths, longest=run.recipe.generation.max_response_tokens),

@@ -12,7 +12,7 @@ from scipy.optimize import least_squares
 from ada.contracts import Engine
 from ada.sampling.collector import Collector
 from ada.sampling.schedules.uniform import Uniform
-from ada.simulation.costs import DecodeCost
+from ada.simulation.costs import DecodeCost, StartCost
 from ada.types import Draw, Prompt, Response
 
 TYPICAL_ERROR = 1e-3  # seconds; larger ones, which other programs cause, count less and less
@@ -58,8 +58,8 @@ class Watched:
         return getattr(self.engine, name)
 
 
-def decode_cost(watched: Watched, collector: Collector, prompts: Sequence[Prompt], together: Sequence[int]) -> tuple[DecodeCost, float]:
-    """Seconds of a step, between the numbers of draws in `together`, and seconds of each draw beside them: a fit over all turns of
+def decode_cost(watched: Watched, collector: Collector, prompts: Sequence[Prompt], together: Sequence[int]) -> tuple[DecodeCost, StartCost]:
+    """Seconds of a step, between the numbers of draws in `together`, and of draws that begin beside them: a fit over all turns of
     collections of so many draws at once."""
     turns = []
     most = collector.max_concurrent
@@ -72,7 +72,7 @@ def decode_cost(watched: Watched, collector: Collector, prompts: Sequence[Prompt
     running, started, seconds = np.array([turn for turns_of in turns[1:] for turn in turns_of]).T
     knots = np.array(together, dtype=float)
     hats = np.stack([np.interp(running, knots, row) for row in np.eye(len(knots))], 1)
-    features = np.column_stack([hats, started])
+    features = np.column_stack([hats, started > 0, started])
     fit = least_squares(
         lambda x: features @ x - seconds,
         np.full(features.shape[1], seconds.mean()),
@@ -80,4 +80,5 @@ def decode_cost(watched: Watched, collector: Collector, prompts: Sequence[Prompt
         loss="soft_l1",
         f_scale=TYPICAL_ERROR,
     )
-    return DecodeCost(tuple(zip(knots.tolist(), fit.x[:-1].tolist(), strict=True))), float(fit.x[-1])
+    *steps, per_step, per_draw = fit.x.tolist()
+    return DecodeCost(tuple(zip(knots.tolist(), steps, strict=True))), StartCost(per_step, per_draw)

@@ -15,7 +15,7 @@ from ada.observability.numbers import compact, fixed
 from ada.recipe.errors import RecipeError
 from ada.recipe.validate import read_recipe
 from ada.sampling.profile import read_profile
-from ada.simulation.costs import DecodeCost, UpdateCost
+from ada.simulation.costs import DecodeCost, StartCost, UpdateCost
 from ada.simulation.draws import Lengths
 from ada.simulation.samplers import BASELINE, Sampler, of_recipe, standard
 from ada.simulation.setting import PAPER, Setting
@@ -87,11 +87,12 @@ def _setting(inputs: dict[str, Any]) -> tuple[Setting, str]:
         PAPER,
         lengths=lengths,
         update=UpdateCost(given.get("fixed_seconds", PAPER.update.fixed), given.get("token_seconds", PAPER.update.per_token)),
-        **{
-            option: given[option]
-            for option in ("prompts", "slots", "belief_draws", "start_seconds", "reread_seconds", "verdict_seconds")
-            if option in given
-        },
+        start=StartCost(
+            given.get("start_step_seconds", PAPER.start.per_step),
+            given.get("start_seconds", PAPER.start.per_draw),
+            given.get("reread_seconds", PAPER.start.per_token),
+        ),
+        **{option: given[option] for option in ("prompts", "slots", "belief_draws", "verdict_seconds") if option in given},
     )
     if "decode" in given:
         setting = dataclasses.replace(setting, decode=DecodeCost.read(given["decode"]))
@@ -126,11 +127,11 @@ def _gpus(text: str) -> list[int]:
 
 
 def _inputs(setting: Setting, profile: str) -> str:
-    decode, update = setting.decode, setting.update
+    decode, start, update = setting.decode, setting.start, setting.update
     costs = ", ".join(f"{1000 * decode(b):.3g} ms with {b}" for b in (1, 64, 256, setting.slots))
     return (
-        f"\ndecoding step: {costs} draws running, at most {setting.slots}; {setting.start_seconds:g} s before a draw's first, "
-        f"{1e6 * setting.reread_seconds:g} µs for each token of one that goes on after an update"
+        f"\ndecoding step: {costs} draws running, at most {setting.slots}; {start.per_step:g} s more where some begin and "
+        f"{start.per_draw:g} s for each, {1e6 * start.per_token:g} µs for each token of one that goes on after an update"
         f"\nresponses: {setting.lengths.law} tokens, at most {setting.lengths.longest}, {setting.lengths.mean:.0f} in the mean; "
         f"verdicts after {setting.verdict_seconds:g} s"
         f"\npass rates: {profile}; beliefs from {setting.belief_draws} earlier responses"

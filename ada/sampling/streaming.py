@@ -20,6 +20,8 @@ from ada.sampling.turnover import Turnover, turnover
 from ada.sampling.windows import Window
 from ada.types import PassRate, Pool, Prompt
 
+Replace = Literal["next_step", "at_once"]
+
 
 @config
 class Streaming:
@@ -31,7 +33,7 @@ class Streaming:
         int, Field(ge=1, description="steps; a prompt with a token that older weights drew is dropped, and may be selected again")
     ]
     replace: Annotated[
-        Literal["next_step", "at_once"],
+        Replace,
         Field(
             description="when a prompt that is through makes room for a new one. next_step: as few are drawn from at a step's end as stay "
             "open; at_once: so many as `open` says are unresolved at any time, and more of them are older"

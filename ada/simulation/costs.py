@@ -55,6 +55,15 @@ class DecodeCost:
 
 
 @dataclass(frozen=True)
+class StartCost:
+    """Of draws that begin, or go on after an update, beside the decoding step that they then take part in."""
+
+    per_step: float = 0.0  # seconds of a step in which some do, however many
+    per_draw: float = 0.0  # seconds of each: its prompt's pass
+    per_token: float = 0.0  # seconds of each token that one had when it was interrupted
+
+
+@dataclass(frozen=True)
 class UpdateCost:
     """Of a step's optimizer updates and all else that comes once a step."""
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from heapq import heappop, heappush
 
 from ada.engine.alone import Alone
-from ada.simulation.costs import DecodeCost
+from ada.simulation.costs import DecodeCost, StartCost
 from ada.simulation.draws import DrawLaw
 from ada.types import Draw, Response, Written
 
@@ -34,16 +34,14 @@ def _logprobs(count: int) -> tuple[float, ...]:
 class SimulatedEngine(Alone):
     """The contract Engine's submit, step, abort and interrupt. A right response is never cut off: at the cap it ends by itself."""
 
-    def __init__(self, law: DrawLaw, cost: DecodeCost, start_seconds: float, longest: int, reread_seconds: float = 0.0):
-        """`start_seconds`: of one draw, before it is decoded with the others (its prompt's pass). `reread_seconds`: of each token that it
-        had when it was interrupted, likewise."""
-        self.law, self.cost, self.start_seconds, self.longest = law, cost, start_seconds, longest
-        self.reread_seconds = reread_seconds
+    def __init__(self, law: DrawLaw, cost: DecodeCost, start: StartCost, longest: int):
+        self.law, self.cost, self.start, self.longest = law, cost, start, longest
         self.weight_version = 0
         self.clock = 0.0  # seconds
         self.busy = 0.0  # of them, those in which it decoded
         self.due: Callable[[], float] = lambda: math.inf  # when the next verdict comes, on the same clock
         self._decoded = 0  # steps
+        self._starting = False  # some draw begins with the next step
         self._submitted = 0
         self._running: dict[tuple[str, int], tuple[int, int, Draw, int, bool]] = {}  # number, first step, draw, tokens, right
         self._ends: list[tuple[int, int, tuple[str, int]]] = []  # last step, number, name; of aborted ones too
@@ -54,7 +52,8 @@ class SimulatedEngine(Alone):
         self._submitted += 1
         self._running[name] = self._submitted, self._decoded, draw, length, right
         heappush(self._ends, (self._decoded + length - len(draw.begun), self._submitted, name))
-        self._pass(self.start_seconds + self.reread_seconds * len(draw.begun))
+        self._pass((0 if self._starting else self.start.per_step) + self.start.per_draw + self.start.per_token * len(draw.begun))
+        self._starting = True
 
     def step(self) -> list[Response]:
         """All steps up to the next in which a draw ends, or to the next verdict, if that comes before."""
@@ -65,6 +64,7 @@ class SimulatedEngine(Alone):
         if (until_verdict := self.due() - self.clock) < steps * seconds:
             steps = max(1, math.ceil(until_verdict / seconds))
         self._decoded += steps
+        self._starting = False
         self._pass(steps * seconds)
         finished: list[Response] = []
         while self._ends and self._ends[0][0] == self._decoded:

@@ -11,12 +11,12 @@ from ada.sampling.groups.balanced import Balanced
 from ada.sampling.plan import SEQ_BALANCE
 from ada.sampling.schedules.seq import Seq
 from ada.sampling.schedules.uniform import Uniform
-from ada.sampling.streaming import Streaming
+from ada.sampling.streaming import Replace, Streaming
 from ada.sampling.windows import BeliefWindow, Window, fixed
 from ada.simulation.rounds import Rounds
 
 BASELINE = "GRPO-n4"
-MAX_STALENESS = 4  # steps
+MAX_STALENESS = 8  # steps, in which four times as many prompts as a step needs come to an end
 RESOLVE_PROBABILITY = 0.8  # of windows by belief, as in a recipe that does not say otherwise
 
 
@@ -34,9 +34,12 @@ class Sampler:
 def standard(seq: Seq = SEQ_BALANCE, group_size: int = 4) -> list[Sampler]:
     """GRPO, then Seq-balance in every way to order its draws."""
 
-    def balance(label: str, window: Window | None = None, schedule: Schedule = seq, opened: float | None = None) -> Sampler:
-        streaming = None if opened is None else Streaming(open=opened, max_staleness=MAX_STALENESS)
+    def balance(label: str, window: Window | None = None, schedule: Schedule = seq, streaming: Streaming | None = None) -> Sampler:
         return Sampler(label, schedule, Balanced(), group_size, window, streaming=streaming)
+
+    def streaming(opened: float, more: str = "", window: Window | None = None, replace: Replace = "next_step") -> Sampler:
+        how = Streaming(open=opened, max_staleness=MAX_STALENESS, replace=replace)
+        return balance(f"streaming {opened:g}{more}", window, streaming=how)
 
     every, belief = seq.check_every, BeliefWindow(seq, RESOLVE_PROBABILITY)
     return [
@@ -46,8 +49,9 @@ def standard(seq: Seq = SEQ_BALANCE, group_size: int = 4) -> list[Sampler]:
         balance(f"rounds of {every}"),
         *(balance(f"W={draws}", fixed(draws)) for draws in (16, 32) if draws > every),
         balance("W=belief", belief),
-        *(balance(f"streaming {opened:g}", opened=opened) for opened in (1.5, 2.0, 3.0)),
-        balance("streaming 1.5, W=belief", belief, opened=1.5),
+        *(streaming(opened) for opened in (1.5, 2.0, 3.0, 4.0)),
+        *(streaming(opened, " at once", replace="at_once") for opened in (1.5, 3.0)),
+        streaming(1.5, ", W=belief", belief),
     ]
 
 

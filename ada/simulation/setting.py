@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ada.sampling.profile import Profile, beta
-from ada.simulation.costs import DecodeCost, UpdateCost
+from ada.simulation.costs import DecodeCost, StartCost, UpdateCost
 from ada.simulation.draws import Lengths
 
 
@@ -14,8 +14,7 @@ class Setting:
     prompts: int  # of a step, for each GPU
     slots: int  # draws that an engine decodes together
     decode: DecodeCost
-    start_seconds: float  # of a draw before it is decoded with the others: its prompt's pass
-    reread_seconds: float  # of each token of a draw that goes on after an update, likewise
+    start: StartCost
     lengths: Lengths
     profile: Profile
     belief_draws: int  # earlier responses behind what is believed of each prompt
@@ -35,8 +34,7 @@ PAPER = Setting(
     prompts=64,
     slots=1024,
     decode=DecodeCost.line(0.021, 0.00009),
-    start_seconds=0.0,
-    reread_seconds=8e-6,
+    start=StartCost(per_token=8e-6),
     lengths=Lengths("lognormal(650,0.7)", 2048),
     profile=beta(1.0, 1.0),
     belief_draws=8,

@@ -124,7 +124,7 @@ def _collect(job: Job, sampler: Sampler, stream: Stream | None, problems: Proble
 
 
 def _machine(setting: Setting, law: DrawLaw) -> Machine:
-    engine = SimulatedEngine(law, setting.decode, setting.start_seconds, setting.lengths.longest, setting.reread_seconds)
+    engine = SimulatedEngine(law, setting.decode, setting.start, setting.lengths.longest)
     return Machine(engine, SimulatedRewards(engine, setting.verdict_seconds))
 
 

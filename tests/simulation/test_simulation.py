@@ -17,7 +17,7 @@ from ada.sampling.schedules.seq import Seq
 from ada.sampling.schedules.uniform import Uniform
 from ada.sampling.streaming import Streaming
 from ada.sampling.windows import fixed
-from ada.simulation.costs import DecodeCost, UpdateCost
+from ada.simulation.costs import DecodeCost, StartCost, UpdateCost
 from ada.simulation.draws import Lengths
 from ada.simulation.engine import SimulatedEngine
 from ada.simulation.rounds import Rounds
@@ -54,7 +54,7 @@ def collected(job, sampler, asked):
 def test_the_engine_jumps_to_the_next_end_and_pays_for_each_step():
     """Two draws: 3 steps of 1 + 2/2 s; the other goes on alone: 2 steps of 1.5 s."""
     lengths = {0: 3, 1: 5, 2: 9}
-    engine = SimulatedEngine(lambda draw: (lengths[draw.index], False), DecodeCost.line(1.0, 0.5), start_seconds=0.0, longest=9)
+    engine = SimulatedEngine(lambda draw: (lengths[draw.index], False), DecodeCost.line(1.0, 0.5), StartCost(), longest=9)
     (prompt,) = prompts(1)
     draws = [Draw(prompt, index, 0) for index in range(3)]
     engine.submit(draws[0])
@@ -127,7 +127,7 @@ def test_every_way_to_order_draws_leaves_the_same_pools():
 def test_a_draw_that_is_interrupted_goes_on_from_its_last_token():
     """5 tokens: 3 under version 0, then the rest of a draw of 3 tokens; what is read again costs 2 s a token, after 1 s to begin."""
     (prompt,) = prompts(1)
-    engine = SimulatedEngine(lambda draw: (3 + 2 * draw.index, True), DecodeCost.line(1.0, 0.0), 1.0, longest=9, reread_seconds=2.0)
+    engine = SimulatedEngine(lambda draw: (3 + 2 * draw.index, True), DecodeCost.line(1.0, 0.0), StartCost(0.0, 1.0, 2.0), longest=9)
     draws = [Draw(prompt, index, 0) for index in range(2)]
     for draw in draws:
         engine.submit(draw)
@@ -139,6 +139,17 @@ def test_a_draw_that_is_interrupted_goes_on_from_its_last_token():
     (response,) = engine.step()
     assert engine.clock == 5.0 + (1.0 + 3 * 2.0) + 2.0
     assert (len(response.token_ids), response.versions) == (5, ((0, 3), (1, 2)))
+
+
+def test_a_step_in_which_draws_begin_costs_once_and_for_each():
+    """Three begin together: 4 + 3 s, then their 2 steps; one alone: 4 + 1 s, and 2 steps."""
+    engine = SimulatedEngine(lambda draw: (2, True), DecodeCost.line(1.0, 0.0), StartCost(per_step=4.0, per_draw=1.0), longest=9)
+    (prompt,) = prompts(1)
+    for index in range(3):
+        engine.submit(Draw(prompt, index, 0))
+    assert len(engine.step()) == 3 and engine.clock == 4.0 + 3.0 + 2.0
+    engine.submit(Draw(prompt, 3, 0))
+    assert len(engine.step()) == 1 and engine.clock == 9.0 + 5.0 + 2.0
 
 
 def test_streaming_shortens_the_chain_and_counts_what_is_old():
