@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from math import ceil
 
 from ada.sampling.collection import Cost
 from ada.sampling.collector import Collector
@@ -22,8 +23,6 @@ from ada.simulation.rewards import SimulatedRewards
 from ada.simulation.samplers import Sampler
 from ada.simulation.setting import Setting
 from ada.types import Pool, Prompt
-
-STEPS_BEFORE = 8
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ def simulate(setting: Setting, sampler: Sampler, gpus: int, steps: int, seed: in
     stream = None
     if sampler.streaming is not None:
         stream = Stream(sampler.streaming, job.collector, count, sampler.schedule, sampler.window)
-    before = 0 if stream is None else STEPS_BEFORE
+    before = 0 if sampler.streaming is None else ceil(2 * sampler.streaming.open) + 1  # a prompt lives for `open` steps in the mean
     made = []
     with without_garbage_collection():
         for n in range(1, before + steps + 1):
