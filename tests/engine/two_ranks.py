@@ -77,13 +77,22 @@ def held_together(folder: str, alone: dict[tuple[str, int], Response], model: to
             engine.submit(draw(numbers[key], key[1]))
         together: dict[tuple[str, int], Response] = {}
         ended = [draw(numbers[key], key[1]) for key in keys[:3]]
+        resting: list[Draw] = []
         for step in range(1000):
             together |= {(response.prompt_id, response.draw): response for response in engine.step()}
             if step == 1:
                 engine.abort(ended)
+                resting = engine.interrupt([draw(numbers[key], key[1]) for key in keys[3:6]])
+                for each in resting:
+                    engine.submit(each)
             if len(together) >= len(alone) - len(ended):
                 break
         assert len(together) >= len(alone) - len(ended) > 10
+        assert resting
+        for each in resting:  # vLLM goes on with other random numbers
+            begun = len(each.begun)
+            response, whole = together.pop((each.prompt.id, each.index)), alone[each.prompt.id, each.index]
+            assert begun and response.token_ids[:begun] == whole.token_ids[:begun] and response.earlier == ((4, begun),)
         for key, response in together.items():
             assert (response.token_ids, response.finish_reason) == (alone[key].token_ids, alone[key].finish_reason)
             assert max(abs(a - b) for a, b in zip(response.logprobs, alone[key].logprobs, strict=True)) < 1e-4
