@@ -16,6 +16,7 @@ from typing import Literal, TypeVar
 import deepspeed
 import torch
 import torch.distributed as dist
+from deepspeed.runtime.zero.stage_1_and_2 import DeepSpeedZeroOptimizer
 
 from ada.contracts import Loss
 from ada.trainer import export, full_state
@@ -235,7 +236,7 @@ class Actor:
             for k, (batch, before) in enumerate(parts):
                 self.engine.set_gradient_accumulation_boundary(k == len(parts) - 1)
                 total = self._loss(batch, before, loss, sums) * dist.get_world_size()
-                if self.trainer.zero_stage in (1, 2):
+                if isinstance(self.engine.optimizer, DeepSpeedZeroOptimizer):
                     self.detour.attempt(self.engine.optimizer.setup_buckets)  # which DeepSpeed makes, where they lack, in mid-pass
                 self.engine.backward(total)
             sums.add("out_of_memory", torch.tensor(float(self.detour.failed)))
