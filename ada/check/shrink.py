@@ -26,7 +26,9 @@ def shrunk(recipe: Recipe, rows: Sequence[Row], folder: Path) -> Recipe:
     """Writes model and problems into `folder`. Kept: seed, schedule, group, belief, credit, loss, trainer, dtype, engine, prompt format."""
     prompts_per_step = 2 * recipe.batch.updates_per_step
     opened = recipe.sampling.schedule.max_gen_batches if isinstance(recipe.sampling.schedule, Dapo) else 2
-    train = _jsonl(folder / "train.jsonl", rows, prompts_per_step * opened)
+    streaming = recipe.sampling.streaming
+    needed = max(prompts_per_step * opened, streaming.prompts(prompts_per_step) if streaming else 0)
+    train = _jsonl(folder / "train.jsonl", rows, needed)
     held_out = _jsonl(folder / "heldout.jsonl", rows[:2], 2)
     tokenizer = byte_tokenizer()
     prompts = load_prompts(train, "train", recipe.data.prompt, tokenizer, max_tokens=10**6)
@@ -52,8 +54,9 @@ def shrunk(recipe: Recipe, rows: Sequence[Row], folder: Path) -> Recipe:
 
 
 def _jsonl(path: Path, rows: Sequence[Row], count: int) -> Jsonl:
-    """`count` problems, cut short, in a file: the given ones first, then additions."""
-    taken = [*rows[:count], *sums(max(0, count - len(rows)))]
+    """`count` problems, cut short, in a file: the given ones first, then additions that are not among them."""
+    given = {row.problem for row in rows}
+    taken = [*rows, *(row for row in sums(count) if row.problem not in given)][:count]
     lines = [{"id": str(i), "problem": row.problem[:PROBLEM_CHARACTERS], "answer": row.answer} for i, row in enumerate(taken)]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return Jsonl(path=str(path), id="id")
