@@ -1,13 +1,15 @@
-"""`ada plan` and `ada simulate` as a person runs them, away from a terminal."""
+"""`ada plan` and `ada simulate` as a person runs them, and their tables on a terminal and away from one."""
 
 from __future__ import annotations
 
 import csv
 import json
+import re
 
 import pytest
 
 from ada.cli import main
+from ada.cli.table import print_table
 
 
 def run(capsys, *arguments):
@@ -102,3 +104,14 @@ def test_simulate_writes_the_curves(capsys, tmp_path):
     dapo = {p: (float(row["DAPO draws"]), float(row["DAPO zero_gradient"])) for p, row in rows.items()}
     assert dapo[0.5] == pytest.approx((4 / (7 / 8), 0)) and dapo[0.0] == pytest.approx((40, 1))  # refills; in vain, ten times as many
     assert "p  " in out and "0.125" in out
+
+
+def test_nothing_is_cut_off_in_a_narrow_terminal(monkeypatch, capsys):
+    """No ellipsis, and every heading and cell in full, headings perhaps in pieces below each other."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    columns = ("sampler", "responses/prompt", "zero gradient", "recovered", "trained/prompt", "tokens/step", "step time")
+    print_table(columns, [["Seq-balance+DAPO", "21.84", "0.000", "0.418", "4.00", "14k", "4.81x"]] * 2, highlight=None)
+    said = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
+    assert "\u2026" not in said and max(map(len, said.splitlines())) <= 80
+    assert all(word in said.split() for word in ("responses/", "prompt", "trained/", "tokens/", "Seq-balance+DAPO", "21.84", "4.81x"))
