@@ -16,6 +16,7 @@ from typing import Literal, TypeVar
 import deepspeed
 import torch
 import torch.distributed as dist
+from deepspeed.runtime.bf16_optimizer import BF16_Optimizer
 from deepspeed.runtime.zero.stage_1_and_2 import DeepSpeedZeroOptimizer
 
 from ada.contracts import Loss
@@ -300,6 +301,9 @@ class Actor:
             else:
                 self.engine.zero_grad()
             return norm
+        if spoilt and isinstance(self.engine.optimizer, BF16_Optimizer):  # whose gradient is not where DeepSpeed sets it
+            self.engine.optimizer.zero_grad()
+            return math.nan
         if spoilt:
             shape = getattr(parameters[0], "ds_shape", parameters[0].shape)
             deepspeed.utils.safe_set_full_grad(parameters[0], torch.full(tuple(shape), math.nan, device=self.engine.device))

@@ -50,6 +50,16 @@ def test_the_update_is_repeated_with_the_same_gradient(tiny_model, halved, stage
         torch.testing.assert_close(x, y, atol=2e-6, rtol=1e-5)
 
 
+def test_bfloat16_at_stage_1_which_has_an_optimizer_of_its_own(tiny_model):
+    roomy, small = (start(tiny_model, torch.bfloat16, zero_stage=1) for _ in range(2))
+    b = batches(roomy, sequences())
+    roomy.budget.slots = 17
+    with too_small_for(small.engine.module, 30, "backward"):
+        found, expected = small.update(b, None, Clipped()), roomy.update(b, None, Clipped())
+    assert small.budget.halvings() == 2 and found.grad_norm == expected.grad_norm > 0
+    assert all(torch.equal(x, y) for x, y in zip(weights(roomy).values(), weights(small).values(), strict=True))
+
+
 def test_passes_without_gradient_are_repeated_with_the_same_result_and_counted(tiny_model):
     """Old log-probs, the scoring of probes, and the reference's pass within the update."""
     roomy, small = (start(tiny_model, kl=K3(coefficient=0.05)) for _ in range(2))
