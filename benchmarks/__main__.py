@@ -54,9 +54,9 @@ def main(overrides: list[str]) -> None:
                 say(actor_against(bare_deepspeed, recipe, stage, UPDATE_PAIRS).line(f"actor, stage {stage} / bare DeepSpeed"))
             for stage in (0, 3):
                 say(actor_against(plain_torch, recipe, stage, UPDATE_PAIRS).line(f"actor, stage {stage} / torch alone"))
-            for stage in (0, 3):
-                times, size = peak_in_model_sizes(stage)
-                say(f"{f'actor, stage {stage}, peak host memory':<34} {times:.1f} times the {size:.0f} MiB of the weights")
+            for stage, ranks in ((0, 1), (3, 1), (3, 2)):
+                peak, what = peak_in_model_sizes(stage, ranks), f"stage {stage}, {ranks} rank(s), peak host memory"
+                say(f"{what:<34} loading {peak.loading:.2f}, training {peak.training:.1f} times the {peak.mib:.0f} MiB of the weights")
             say(f"{f'collector, {OPEN_PROMPTS:,} open prompts':<34} {microseconds_per_response(OPEN_PROMPTS):.0f} µs a response")
         say(
             f"{f'rewards, {ANSWERS:,} mathematical answers':<34} {responses_per_second(ANSWERS):,.0f} responses a second, {WORKERS} workers"
