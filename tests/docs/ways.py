@@ -30,7 +30,7 @@ SMALLER = {  # by subcommand, in the order in which they run
     "train": ("steps=1", "batch.prompts_per_step=4", "evaluation.samples=1", "tracking.wandb=off", *_DRAWN),
     "check": _DRAWN,
     "prepare": ("generation.max_response_tokens=16", "data.train.limit=8", *_DRAWN),
-    "eval": ("samples=2", *_DRAWN),
+    "eval": ("samples=1", *_DRAWN),
     "compare": (),
     "report": (),
     "plan": (),
