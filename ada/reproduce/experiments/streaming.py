@@ -13,7 +13,6 @@ EXPERIMENT = Experiment(
         Method("Seq-balance", "micro_seq_balance"),
         Method("streaming 1.5", "micro_seq_balance_streaming"),
         *(Method(f"streaming {open:g}", "micro_seq_balance_streaming", overrides=(f"sampling.streaming.open={open}",)) for open in OPEN),
-        Method("streaming 1.5, at once", "micro_seq_balance_streaming", overrides=("sampling.streaming.replace=at_once",)),
     ),
     seeds=(0, 1, 2, 3),
     budget=1800.0,
