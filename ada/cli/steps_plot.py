@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from cycler import cycler
+from matplotlib import color_sequences
+
 from ada.cli.figure import figure_for, look
 from ada.simulation.samplers import BASELINE
 from ada.simulation.steps import StepForecast
@@ -14,6 +17,8 @@ def plot_steps(found: Mapping[int, Mapping[str, StepForecast]], path: Path, own:
     """`found`: by GPUs, then by sampler. `own` is thick and black. Raises RecipeError."""
     figure = figure_for(path)
     times, idle = figure.subplots(1, 2)
+    for axes in (times, idle):
+        axes.set_prop_cycle(cycler(linestyle=["-", "--"]) * cycler("color", color_sequences["tab10"]))  # more samplers than colours
     gpus = list(found)
     for label in found[gpus[0]]:
         forecasts = [found[count][label] for count in gpus]

@@ -73,7 +73,7 @@ class Job:
             seconds=cost.seconds + update,
             rollout_seconds=cost.seconds,
             update_seconds=update,
-            idle=1 - busy / (cost.seconds * len(self.machines)),
+            idle=max(0.0, 1 - busy / (cost.seconds * len(self.machines))),  # not -0 by rounding
             responses=sum(pool.drawn for pool in pools) + cost.surplus,
             generated_tokens=cost.generated_tokens,
             aborted_tokens=cost.aborted_tokens,
