@@ -11,21 +11,23 @@ from ada.check.tiny_model import byte_tokenizer, make_tiny_model
 from tests.docs.pages import ROOT, blocks
 
 MODELS = ("Qwen/Qwen2.5-Math-1.5B", "Qwen/Qwen2.5-0.5B-Instruct")
-PROBLEMS = 4  # in each file
+PROBLEMS = {"train": 16, "test": 4}  # in each file; a step that streams has four times its prompts open
 
 
 def write_stand_ins(folder: Path) -> None:
     make_tiny_model(folder / MODELS[0], "qwen2", byte_tokenizer(), context=4096, seed=0)
     for name in MODELS[1:]:
         (folder / name).symlink_to(folder / MODELS[0])
-    sums = [{"problem": f"What is {i} + {i}?", "answer": str(2 * i), "level": i % 2, "subject": "sums"} for i in range(PROBLEMS)]
-    lines = "".join(
+    sums = [
+        {"problem": f"What is {i} + {i}?", "answer": str(2 * i), "level": i % 2, "subject": "sums"} for i in range(max(PROBLEMS.values()))
+    ]
+    lines = [
         json.dumps(row | {"question": row["problem"], "gt": row["answer"], "unique_id": f"sum {row['answer']}"}) + "\n" for row in sums
-    )
+    ]
     for place in [folder, *(folder / name for name in data_sets())]:
         place.mkdir(parents=True, exist_ok=True)
-        for split in ("train", "test"):
-            (place / f"{split}.jsonl").write_text(lines)
+        for split, number in PROBLEMS.items():
+            (place / f"{split}.jsonl").write_text("".join(lines[:number]))
     page = ROOT / "docs/train-on-my-data.md"
     subprocess.run(["bash", "-e", "-c", blocks(page, "sh")[0]], cwd=folder, check=True)
     (folder / "recipes").mkdir()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 
@@ -129,7 +128,7 @@ def test_the_tests_are_found_as_the_makefile_asks_for_them():
 def test_the_site_is_built_without_a_warning_and_asks_nothing_of_the_network(tmp_path):
     pytest.importorskip("sphinx")
     build = ["-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", "-d", str(tmp_path / "trees"), "docs", str(tmp_path / "site")]
-    done = subprocess.run([shutil.which("python") or "python", *build], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, *build], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     page = (tmp_path / "site" / "methods.html").read_text()
     assert "Methods" in page and 'src="http' not in page and 'rel="stylesheet" href="http' not in page
