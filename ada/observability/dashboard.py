@@ -89,6 +89,7 @@ SECTIONS: dict[str, tuple[Panel, ...]] = {
     "Trouble": (
         Panel("rewards that timed out or failed", ("reward/timeouts", "reward/errors")),
         Panel("updates skipped, not finite, repeated", ("train/skipped_updates", "train/not_finite_updates", "train/memory_retries")),
+        Panel("repeated for want of memory since the start", ("total/memory_retries",)),
         Panel("checkpoints that failed", ("checkpoint/failures",)),
         Panel("host memory (GiB)", ("memory/host_gib",)),
     ),
