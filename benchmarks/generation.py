@@ -9,6 +9,7 @@ from ada.engine.isolation import compiling
 from ada.run import Run
 from ada.sampling.schedules.uniform import Uniform
 from ada.sampling.seeds import seed_of
+from ada.types import Draw
 from benchmarks.interleaved import Comparison, interleaved
 
 PROMPTS, DRAWS = 64, 8
@@ -30,10 +31,10 @@ def collector_against_plain(run: Run, pairs: int) -> Comparison:
         return cost.generated_tokens
 
     def plain(pair: int) -> int:
-        names = [f"{pair}/{prompt.id}/{draw}" for prompt in prompts for draw in range(DRAWS)]
-        for name, (prompt, draw) in zip(names, [(p, d) for p in prompts for d in range(DRAWS)], strict=True):
-            seed = seed_of(run.recipe.seed, "draw", f"pair-{pair}", prompt.id, draw)
-            engine._vllm.add_request(name, {"prompt_token_ids": list(prompt.token_ids)}, engine._sampling(seed))
+        draws = [Draw(p, d, seed_of(run.recipe.seed, "draw", f"pair-{pair}", p.id, d)) for p in prompts for d in range(DRAWS)]
+        names = [f"{pair}/{draw.prompt.id}/{draw.index}" for draw in draws]
+        for name, draw in zip(names, draws, strict=True):
+            engine._vllm.add_request(name, {"prompt_token_ids": list(draw.prompt.token_ids)}, engine._sampling(draw))
         outputs: dict[str, tuple[int, ...]] = {}
         with compiling(not engine._eager):
             while engine._vllm.has_unfinished_requests():
