@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 import itertools
 import math
 from collections import Counter
 
 import pytest
-import torch
 
 from ada.sampling.profile import beta
 from ada.sampling.schedules.seq import Seq
@@ -110,15 +108,10 @@ def test_with_verdicts_by_the_engines_clock_it_goes_on_from_a_checkpoint():
     whole, half, rest = (trial(BALANCE, rewards=seed, verdict_after=2) for seed in (1, 3, 4))
     whole.run(6)
     half.run(3)
-    file = io.BytesIO()
-    torch.save({"stream": half.stream.state_dict(), "selection": half.selector.state_dict()}, file)
+    saved = half.saved()
     half.run(1)  # what comes later does not change what was saved
-    file.seek(0)
-    state = torch.load(file, weights_only=True)
-    rest.stream.load_state_dict(state["stream"])
-    rest.selector.load_state_dict(state["selection"])
+    rest.go_on_from(saved)
     assert rest.stream.chosen and any(prompt.begun for prompt in rest.stream.open)
-    rest.step = 3
     rest.run(3)
     assert rest.pools == whole.pools[3:]
 

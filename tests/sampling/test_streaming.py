@@ -69,6 +69,19 @@ class Trial:
             self.costs.append(cost)
         return self
 
+    def saved(self):
+        """As a checkpoint holds it, in a file."""
+        file = io.BytesIO()
+        torch.save({"step": self.step, "stream": self.stream.state_dict(), "selection": self.selector.state_dict()}, file)
+        return file
+
+    def go_on_from(self, file):
+        file.seek(0)
+        state = torch.load(file, weights_only=True)
+        self.step = state["step"]
+        self.stream.load_state_dict(state["stream"])
+        self.selector.load_state_dict(state["selection"])
+
     def submitted(self):
         return [(int(draw.prompt.id.rpartition("/")[2]), draw.index, len(draw.begun)) for draw in self.engine.submitted]
 
@@ -308,15 +321,10 @@ def test_with_verdicts_by_the_engines_clock_a_step_can_be_repeated():
 
     half, rest = (Trial(BALANCE, order="started", rewards=seed, verdict_after=2) for seed in (3, 4))
     half.run(3)
-    file = io.BytesIO()
-    torch.save({"stream": half.stream.state_dict(), "selection": half.selector.state_dict()}, file)
+    saved = half.saved()
     half.run(1)  # what comes later does not change what was saved
-    file.seek(0)
-    state = torch.load(file, weights_only=True)
-    rest.stream.load_state_dict(state["stream"])
-    rest.selector.load_state_dict(state["selection"])
+    rest.go_on_from(saved)
     assert rest.stream.open and any(prompt.unscored or prompt.finished for prompt in rest.stream.open)
-    rest.step = 3
     rest.run(STEPS - 3)
     assert rest.pools == one.pools[3:]
     assert drawn(half)[: len(drawn(one)) - len(drawn(rest))] + drawn(rest) == drawn(one)
