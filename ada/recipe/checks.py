@@ -184,12 +184,8 @@ def _beliefs(recipe: Recipe) -> Iterator[Complaint]:
 
 
 def _streaming(recipe: Recipe) -> Iterator[Complaint]:
-    if (streaming := recipe.sampling.streaming) is None:
+    if recipe.sampling.streaming is None:
         return
-    if streaming.replace == "at_once" and streaming.open == 1:
-        yield Complaint(
-            "sampling.streaming.replace", "at_once keeps prompts open across steps, and with open = 1 nothing stays open; set open above 1"
-        )
     schedule = recipe.sampling.schedule
     if isinstance(schedule, Est | TwoStage | Dapo):
         what = "opens prompts until a step has enough of them" if isinstance(schedule, Dapo) else "divides draws over the prompts of a step"

@@ -5,7 +5,7 @@ then to prompts claimed from the counter that all ranks share. Who is in a pool 
 on what finished first: it is the pool that strictly sequential sampling gives.
 
 A collection that asks for `enough` prompts ends when so many, over all ranks, have an outcome: what runs is interrupted, and the others can
-be carried on in another one. Where fewer are open together than there are, each that is through makes room for the next.
+be carried on in another one.
 """
 
 from __future__ import annotations
@@ -66,14 +66,12 @@ class Collection:
         seed: int,
         slots: int,
         enough: int | None = None,
-        together: int | None = None,
         should_stop: Callable[[], bool] = lambda: False,
         closed: Callable[[Pool], None] = lambda pool: None,
     ):
-        """`number`: of the collection in the run, the same on all ranks. `slots`: draws at once. `enough` None: every prompt. `together`:
-        prompts open at once over all ranks, rounded up to equally many on each; None: all of a wave."""
+        """`number`: of the collection in the run, the same on all ranks. `slots`: draws at once. `enough` None: every prompt."""
         self.engine, self.rewards, self.decode, self.ranks = engine, rewards, decode, ranks
-        self.number, self.schedule, self.window, self.enough, self.together = number, schedule, window, enough, together
+        self.number, self.schedule, self.window, self.enough = number, schedule, window, enough
         self.seed, self.slots, self.should_stop, self.closed = seed, slots, should_stop, closed
         self.prompts: Sequence[Carried] = ()  # of all ranks; those from `first` on are up for claim
         self.first = self.share = 0
@@ -96,7 +94,7 @@ class Collection:
                 self.ready.append(open_pool)
         self.first, self.prompts = len(self.prompts), prompts
         new, engines = len(prompts) - self.first, self.ranks.world // self.engine.ranks
-        self.share = ceil((self.together or new) / engines)  # open at once: the first rank to come must not take all
+        self.share = ceil(new / engines)  # open at once: the first rank to come must not take all
         self.all_claimed = self.first == len(prompts)
 
     def run(self) -> None:

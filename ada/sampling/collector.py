@@ -79,18 +79,16 @@ class Collector:
         *,
         window: Window | None,
         enough: int,
-        together: int | None = None,
         verdict_after: int | None = None,
     ) -> tuple[list[Carried], list[int], Cost]:
         """Goes on with open prompts until `enough` of them have an outcome. All as they stand then, the same on every rank, and the places
         of those with an outcome in the order in which they got it; several ranks may give some more than enough. Collective.
 
-        For schedules that look at each prompt alone. `together`: so many are open at once, in the order of `prompts`, and each that is
-        through makes room for the next; None: all. `verdict_after`: see Punctual.
+        For schedules that look at each prompt alone. `verdict_after`: see Punctual.
         """
         _allot(schedule, [prompt.pool for prompt in prompts])
         rewards = self.rewards if verdict_after is None else Punctual(self.rewards, verdict_after)
-        work = self._collection(rewards, schedule, window, enough=enough, together=together)
+        work = self._collection(rewards, schedule, window, enough=enough)
         work.open_wave(prompts)
         work.run()
         drawn, places = self._of_all_ranks(work.own_prompts()), self._of_all_ranks(work.places)
@@ -108,7 +106,6 @@ class Collector:
         window: Window | None,
         *,
         enough: int | None = None,
-        together: int | None = None,
         closed: Callable[[Pool], None] = lambda pool: None,
     ) -> Collection:
         return self.collection(
@@ -122,7 +119,6 @@ class Collector:
             seed=self.seed,
             slots=self.max_concurrent,
             enough=enough,
-            together=together,
             should_stop=self.should_stop,
             closed=closed,
         )

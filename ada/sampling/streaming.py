@@ -1,26 +1,23 @@
 """Pools that outlive a step: more prompts are open than a step needs, it takes the first that resolve, and the others carry on under the
-new weights. New ones take the places of those that are through in the next step, or at once, so that the engine is full to a step's end."""
+new weights. New ones take the places of those that are through in the next step."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from math import ceil
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Protocol
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
 from ada.config import config
 from ada.contracts import Schedule
 from ada.sampling.carried import Carried, from_plain, to_plain
 from ada.sampling.collection import Cost
 from ada.sampling.collector import Collector
-from ada.sampling.seeds import seed_of
 from ada.sampling.turnover import Turnover, turnover
 from ada.sampling.windows import Window
 from ada.types import PassRate, Pool, Prompt
-
-Replace = Literal["next_step", "at_once"]
 
 
 @config
@@ -32,13 +29,6 @@ class Streaming:
     max_staleness: Annotated[
         int, Field(ge=1, description="steps; a prompt with a token that older weights drew is dropped, and may be selected again")
     ]
-    replace: Annotated[
-        Replace,
-        Field(
-            description="when a prompt that is through makes room for a new one. next_step: as few are drawn from at a step's end as stay "
-            "open; at_once: so many as `open` says are unresolved at any time, and more of them are older"
-        ),
-    ] = "next_step"
     verdict_after: Annotated[
         int | None,
         Field(
@@ -48,13 +38,9 @@ class Streaming:
         ),
     ] = None
 
-    def together(self, prompts_per_step: int) -> int:
-        """Prompts open at once."""
-        return ceil(self.open * prompts_per_step - 1e-9)  # 1.1 * 10 is a little more than 11
-
     def prompts(self, prompts_per_step: int) -> int:
-        """That a step may need, open ones included."""
-        return self.together(prompts_per_step) + (prompts_per_step if self.replace == "at_once" else 0)
+        """Open at the beginning of a step."""
+        return ceil(self.open * prompts_per_step - 1e-9)  # 1.1 * 10 is a little more than 11
 
 
 class Choose(Protocol):
@@ -68,7 +54,6 @@ class Stream:
         self.streaming, self.collector, self.prompts_per_step = streaming, collector, prompts_per_step
         self.schedule, self.window = schedule, window
         self.open: list[Carried] = []
-        self.chosen: list[Prompt] = []  # to be opened next: only where prompts are replaced at once
         self.drawn_in: dict[int, int] = {}  # the last step that drew with the weights of a version
         self.turnover = Turnover(0, 0, 0, 0, 0)  # of the last step
 
@@ -86,8 +71,7 @@ class Stream:
         going_on = [prompt for prompt in before if prompt.pool.outcome != "stale"]
         self.drawn_in = {version: last for version, last in self.drawn_in.items() if step - last <= self.streaming.max_staleness}
         asked = [*going_on, *self._new(step, [_id(prompt) for prompt in going_on], choose, believe)]
-        drawn, order, cost = self._drawn(asked)
-        prompts = [*drawn[: len(going_on)], *self._opened(drawn[len(going_on) :])]
+        prompts, order, cost = self._drawn(asked)
         cost.surplus += sum(prompt.started for prompt in stale)
         taken, waiting = set(order[: self.prompts_per_step]), order[self.prompts_per_step :]
         self.open = [prompts[i] for i in waiting] + [prompt for prompt in prompts if prompt.pool.outcome is None]
@@ -100,25 +84,11 @@ class Stream:
         self, step: int, beside: list[str], choose: Choose, believe: Callable[[Sequence[Prompt]], Sequence[PassRate | None]]
     ) -> list[Carried]:
         """Prompts to open, so that as many are open as should be."""
-        wanted = max(0, self.streaming.prompts(self.prompts_per_step) - len(beside))
-        if (missing := wanted - len(self.chosen)) > 0:
-            self.chosen += choose(missing, {*beside, *(prompt.id for prompt in self.chosen)})
-        now, self.chosen = self.chosen[:wanted], self.chosen[wanted:]
+        missing = self.streaming.prompts(self.prompts_per_step) - len(beside)
+        chosen = choose(missing, beside) if missing > 0 else []
         name = f"step-{step}"
-        pools = [self.collector.pool(name, *each) for each in zip(now, believe(now), strict=True)] if now else []
-        return [Carried(name, pool, self._place(name, i, pool.prompt)) for i, pool in enumerate(pools)]
-
-    def _place(self, name: str, number: int, prompt: Prompt) -> int:
-        """Of the `number`-th that the collection `name` may open. At random where it may open late in the step: the first would else be the
-        quickest of those that are trained on in it."""
-        return number if self.streaming.replace == "next_step" else seed_of(self.collector.seed, "place", name, prompt.id)
-
-    def _opened(self, new: list[Carried]) -> list[Carried]:
-        """Of the new ones. Those that found no room are the first of the next step."""
-        if self.streaming.replace == "next_step":
-            return new
-        self.chosen = [prompt.pool.prompt for prompt in new if not prompt.started] + self.chosen
-        return [prompt for prompt in new if prompt.started]
+        pools = [self.collector.pool(name, *each) for each in zip(chosen, believe(chosen), strict=True)] if chosen else []
+        return [Carried(name, pool, place) for place, pool in enumerate(pools)]
 
     def _drawn(self, prompts: list[Carried]) -> tuple[list[Carried], list[int], Cost]:
         """All of them after the step's draws; the places of those with an outcome, in the order in which they got it."""
@@ -129,7 +99,6 @@ class Stream:
             self.schedule,
             window=self.window,
             enough=self.prompts_per_step - len(through),
-            together=self.streaming.together(self.prompts_per_step) if self.streaming.replace == "at_once" else None,
             verdict_after=self.streaming.verdict_after,
         )
         after = dict(zip(others, drawn, strict=True))
@@ -157,14 +126,10 @@ class Stream:
         }
 
     def state_dict(self) -> dict[str, Any]:
-        return {"open": to_plain(self.open), "chosen": _PROMPTS.dump_python(self.chosen), "drawn_in": dict(self.drawn_in)}
+        return {"open": to_plain(self.open), "drawn_in": dict(self.drawn_in)}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.open, self.drawn_in = from_plain(state["open"]), dict(state["drawn_in"])
-        self.chosen = _PROMPTS.validate_python(state["chosen"])
-
-
-_PROMPTS = TypeAdapter(list[Prompt])
 
 
 def _id(prompt: Carried) -> str:

@@ -11,7 +11,7 @@ from ada.sampling.groups.balanced import Balanced
 from ada.sampling.plan import SEQ_BALANCE
 from ada.sampling.schedules.seq import Seq
 from ada.sampling.schedules.uniform import Uniform
-from ada.sampling.streaming import Replace, Streaming
+from ada.sampling.streaming import Streaming
 from ada.sampling.windows import BeliefWindow, Window, fixed
 from ada.simulation.rounds import Rounds
 
@@ -37,9 +37,8 @@ def standard(seq: Seq = SEQ_BALANCE, group_size: int = 4) -> list[Sampler]:
     def balance(label: str, window: Window | None = None, schedule: Schedule = seq, streaming: Streaming | None = None) -> Sampler:
         return Sampler(label, schedule, Balanced(), group_size, window, streaming=streaming)
 
-    def streaming(opened: float, more: str = "", window: Window | None = None, replace: Replace = "next_step") -> Sampler:
-        how = Streaming(open=opened, max_staleness=MAX_STALENESS, replace=replace)
-        return balance(f"streaming {opened:g}{more}", window, streaming=how)
+    def streaming(opened: float, more: str = "", window: Window | None = None) -> Sampler:
+        return balance(f"streaming {opened:g}{more}", window, streaming=Streaming(open=opened, max_staleness=MAX_STALENESS))
 
     every, belief = seq.check_every, BeliefWindow(seq, RESOLVE_PROBABILITY)
     return [
@@ -50,7 +49,6 @@ def standard(seq: Seq = SEQ_BALANCE, group_size: int = 4) -> list[Sampler]:
         *(balance(f"W={draws}", fixed(draws)) for draws in (16, 32) if draws > every),
         balance("W=belief", belief),
         *(streaming(opened) for opened in (1.5, 2.0, 3.0, 4.0)),
-        *(streaming(opened, " at once", replace="at_once") for opened in (1.5, 3.0)),
         streaming(1.5, ", W=belief", belief),
     ]
 

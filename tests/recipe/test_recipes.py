@@ -225,7 +225,6 @@ def test_wrong_values_name_key_value_and_what_is_allowed(override, message):
         ([STREAMING, "sampling.schedule=est", "sampling.passrate=ema"], "schedule `est` divides draws over the prompts of a step"),
         ([STREAMING, "sampling.schedule=two_stage"], "schedule `two_stage` divides draws over the prompts of a step"),
         ([STREAMING, DAPO, "trainer.zero_variance=drop"], "schedule `dapo` opens prompts until a step has enough of them"),
-        (["sampling.streaming={open: 1, max_staleness: 4, replace: at_once}"], "with open = 1 nothing stays open"),
         ([STREAMING, "sampling.in_flight=belief", "sampling.passrate=value_net"], "here prompts are trained on in later ones; use ema"),
         (["generation.top_p=0.9"], "a truncated law would bias every ratio"),
         (["sampling.schedule.max_draws=30"], "not a multiple of schedule.check_every = 4"),

@@ -18,7 +18,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 RECIPE = "micro_seq_balance_streaming"
 SMALL = ["batch.prompts_per_step=6", "evaluation.samples=1", "engine=transformers", "checkpoints.every=1", "engine.max_concurrent=24"]
-AT_ONCE = "sampling.streaming.replace=at_once"  # 9 prompts are unresolved until the last turn of a step
 VARYING = ("time/", "throughput/", "memory/", "total/seconds", "checkpoint/", "streaming/")
 
 
@@ -50,17 +49,17 @@ def test_open_1_is_the_on_policy_run_to_the_bit(tmp_path):
 
 @pytest.fixture(scope="module")
 def straight(tmp_path_factory) -> Path:
-    return run(tmp_path_factory.mktemp("runs"), "straight", "steps=4", AT_ONCE)
+    return run(tmp_path_factory.mktemp("runs"), "straight", "steps=4")
 
 
 def test_tokens_of_older_weights_are_trained_on(straight):
     _, first, *later = metrics(straight)
-    assert first["streaming/stale_token_fraction"] == 0 and 3 <= first["streaming/open"] <= 8
+    assert first["streaming/stale_token_fraction"] == 0 and first["streaming/open"] == 3
     assert any(row["streaming/stale_token_fraction"] > 0 for row in later), "this seed carries nothing on: take another"
     ratios = [row["replay/log_ratio_abs_mean"] for row in later if "replay/log_ratio_abs_mean" in row]  # where an update was taken on them
     assert ratios and min(ratios) > 1e-5  # the weights have moved since
     for row in later:
-        assert 3 <= row["streaming/open"] <= 8 and row["streaming/dropped"] == 0
+        assert row["streaming/open"] == 3 and row["streaming/dropped"] == 0
         assert (row["streaming/staleness_max"] > 0) == (row["streaming/stale_token_fraction"] > 0)
         assert row["mismatch/logprob_abs_max"] <= 1e-4  # of the step's own tokens
         assert row["sampling/trained"] + row["sampling/set_aside"] + row["sampling/dropped"] == row["sampling/responses"]
@@ -68,11 +67,11 @@ def test_tokens_of_older_weights_are_trained_on(straight):
 
 def test_killed_and_continued_it_is_the_run_that_was_not(straight):
     """Bit for bit, with verdicts by the engine's clock."""
-    process = start(straight.parent, *SMALL, "run_name=killed", "steps=4", AT_ONCE, recipe=RECIPE)
+    process = start(straight.parent, *SMALL, "run_name=killed", "steps=4", recipe=RECIPE)
     until_step(process, 2)
     process.send_signal(signal.SIGKILL)
     process.communicate()
-    killed = run(straight.parent, "killed", "steps=4", AT_ONCE)
+    killed = run(straight.parent, "killed", "steps=4")
     assert told(killed) == told(straight) and sums(killed, 4) == sums(straight, 4) and pools(killed) == pools(straight)
 
 
@@ -82,14 +81,12 @@ def test_two_ranks_go_on_with_what_one_left_open(straight):
     shutil.copytree(straight, two)
     state = torch.load(two / "checkpoints/step-000004/state.pt", weights_only=True)
     left = [row["pool"]["prompt"]["id"] for row in state["parts"]["streaming"]["open"]]
-    chosen = [row["id"] for row in state["parts"]["streaming"]["chosen"]]
-    assert len(left) >= 3 and not {*left} & {*chosen}
-    run(straight.parent, "two", "steps=6", AT_ONCE, ranks=2)
+    assert len(left) == 3
+    run(straight.parent, "two", "steps=6", ranks=2)
     rows = pools(two)
     trained = Counter(id for row in rows for id in row["prompts"])
     state = torch.load(two / "checkpoints/step-000006/state.pt", weights_only=True)
     open_now = [row["pool"]["prompt"]["id"] for row in state["parts"]["streaming"]["open"]]
     assert max(trained.values()) == 1 and sum(trained.values()) == 36 and not {*open_now} & {*trained}
     assert all(trained[id] or id in open_now for id in left)
-    assert all(trained[id] or id in open_now for id in chosen[:5])  # the first to be opened; in two steps 11 are, or more
     assert any(id in rows[4]["prompts"] + rows[5]["prompts"] for id in left)

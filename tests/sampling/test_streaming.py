@@ -14,12 +14,18 @@ import torch
 from ada.contracts import Schedule
 from ada.data.selection.shuffle import Shuffle
 from ada.sampling.carried import Carried
+from ada.sampling.profile import beta
 from ada.sampling.schedules.ngu import NeverGiveUp
 from ada.sampling.schedules.seq import Seq
 from ada.sampling.schedules.uniform import Uniform
 from ada.sampling.streaming import Stream, Streaming
 from ada.sampling.turnover import Turnover, turnover
 from ada.sampling.windows import BeliefWindow, fixed
+from ada.simulation.costs import DecodeCost
+from ada.simulation.draws import HashedDraws, Lengths
+from ada.simulation.problems import Problems
+from ada.simulation.setting import PAPER
+from ada.simulation.steps import Job
 from ada.types import PassRate, Pool, Written
 from tests.sampling.stand_in import StandInEngine, StandInRewards, always, attempt_of, collector, mixed, one_after_the_other, prompts
 
@@ -330,6 +336,40 @@ def test_with_verdicts_by_the_engines_clock_a_step_can_be_repeated():
     assert drawn(half)[: len(drawn(one)) - len(drawn(rest))] + drawn(rest) == drawn(one)
 
 
+def test_slow_prompts_are_trained_on_as_often_as_they_are_opened():
+    """A third of the prompts needs four times the draws of the others: more steps, but no more and no fewer turns."""
+    slow = lambda id: int(id[5:]) % 3 == 0  # noqa: E731
+    trial = Trial(BALANCE, open=2.0, size=6, law=lambda d: "R" if slow(d.prompt.id) else "RW"[d.index % 2], rewards="together", count=33)
+    old = Counter[bool]()  # turns of prompts that earlier steps opened, by slow
+    for _ in range(99):
+        before = {prompt.pool.prompt.id for prompt in trial.stream.open}
+        (pools,) = trial.run().pools[-1:]
+        old.update(slow(pool.prompt.id) for pool in pools if pool.prompt.id in before)
+    trained = Counter(pool.prompt.id for pools in trial.pools for pool in pools)
+    assert trained + Counter(prompt.pool.prompt.id for prompt in trial.stream.open) == Counter(trial.opened)
+    turns = {kind: [count for id, count in trained.items() if slow(id) == kind] for kind in (True, False)}
+    assert sum(turns[True]) / 11 == pytest.approx(sum(turns[False]) / 22, abs=1)
+    assert old[True] / sum(turns[True]) > 0.9
+
+
+def test_ranks_share_what_is_open():
+    """Three ranks, 8 prompts a step, 12 open: four on each. None is lost, and none is in two places."""
+    schedule = Seq(exit="balance", check_every=2, max_draws=8, positives=1, negatives=1)
+    problems = Problems(beta(1.0, 1.0), belief_draws=4, seed=0)
+    setting = dataclasses.replace(PAPER, decode=DecodeCost.line(1.0, 0.0), lengths=Lengths("lognormal(9,0.8)", 40))
+    job = Job(setting, HashedDraws(problems.pass_rates, setting.lengths), gpus=3, seed=0)
+    stream = Stream(Streaming(open=1.5, max_staleness=9), job.collector, 8, schedule, None)
+    trained = []
+    for step in range(1, 9):
+        pools, _ = stream.collect(step, step - 1, lambda count, beside: problems.next(count), problems.believe)
+        for machine in job.machines:
+            machine.engine.weight_version = step
+        trained += [pool.prompt.id for pool in pools]
+        ids = [*trained, *(prompt.pool.prompt.id for prompt in stream.open)]
+        assert len(pools) == 8 and len(stream.open) == 4
+        assert len(ids) == len({*ids}) == len(problems.pass_rates)  # every prompt that was ever chosen is in one place
+
+
 def test_a_prompt_that_loses_a_draw_or_has_it_twice_ends_the_run():
     prompt = prompts(1)[0]
     attempts = [attempt_of(always("R"), draw) for draw in _draws(prompt, 3)]
@@ -363,6 +403,5 @@ def test_a_prompt_that_is_lost_or_counted_twice_ends_the_run(trained, dropped, s
 
 
 @pytest.mark.parametrize(("open", "size", "expected"), [(1.0, 32, 32), (1.5, 32, 48), (1.1, 10, 11), (1.01, 10, 11)])
-def test_prompts_open_at_once(open, size, expected):
+def test_prompts_open_together(open, size, expected):
     assert Streaming(open=open, max_staleness=1).prompts(size) == expected
-    assert Streaming(open=open, max_staleness=1, replace="at_once").prompts(size) == expected + size  # one for each that is through
