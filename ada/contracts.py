@@ -181,7 +181,3 @@ class Engine(Protocol):  # in the trainer's process: one per rank, or a share of
         """Generate no more until the next complete load."""
 
     def close(self) -> None: ...
-
-
-class Scorer(Protocol):  # ada/rewards: what a reward function looks like; it may be async, and ask for more (docs/rewards.md)
-    def __call__(self, response: str, answer: str) -> float | dict[str, float]: ...

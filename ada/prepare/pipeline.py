@@ -12,7 +12,7 @@ import logging
 from contextlib import ExitStack
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ada.data.prompts import Loaded, read_prompts
 from ada.data.sources import DataError
@@ -30,9 +30,6 @@ from ada.rewards.service import RewardService
 from ada.sampling.of_folder import collector_of_folder
 from ada.shutdown import StopRequest
 from ada.types import Prompt
-
-if TYPE_CHECKING:
-    pass
 
 log = logging.getLogger(__name__)
 

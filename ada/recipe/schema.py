@@ -23,8 +23,6 @@ from ada.sampling.windows import BeliefWindow, Window, fixed, stopping
 from ada.trainer.config import TrainerConfig
 from ada.watch.config import Watch
 
-Positive = Annotated[int, Field(gt=0)]
-
 
 @config
 class BatchSizes:
@@ -130,6 +128,7 @@ class Recipe:
         Literal["auto", "must", "changed"],
         Field(
             description="where `run_name` has a run already. auto: goes on from its newest checkpoint, or begins anew where it has none; "
-            "must: only goes on; changed: goes on with this recipe though it is not the run's. Never with another seed, model or data"
+            "must: only goes on; changed: goes on with this recipe though it is not the run's. Never with another seed, model, data, "
+            "sampling.passrate or sampling.streaming"
         ),
     ] = "auto"

@@ -34,9 +34,6 @@ class ReplayStore:
         self.seed = seed
         self._steps: deque[tuple[int, list[Group]]] = deque()
 
-    def __len__(self) -> int:
-        return sum(len(groups) for _, groups in self._steps)
-
     def draw(self, step: int) -> list[Group]:
         """At most `groups` of what earlier steps stored, each at most once and with its age, in an order that only the seed decides."""
         self._forget(step)

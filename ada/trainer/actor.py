@@ -1,6 +1,6 @@
 """The actor: the policy's weights and optimizer, sharded over the ranks by DeepSpeed ZeRO, on CPU and GPU alike.
 
-Every method but `updates` is collective: all ranks call it together, with equally many micro-batches (see ada/trainer/batching.py).
+All methods are collective: every rank calls them together, in the same order, with at least one micro-batch (see ada/trainer/batching.py).
 """
 
 from __future__ import annotations

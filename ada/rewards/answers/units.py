@@ -64,10 +64,6 @@ _DENSE = re.compile(r"(?P<over>/|\bper\b)|(?P<times>\*|·)|(?P<name>[A-Za-z¢€
 MULTIPLIERS = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
 
 
-def is_known(name: str) -> bool:
-    return _lookup(name) is not None
-
-
 def read_unit(text: str) -> Unit | None:
     """The unit that the words, as in "square centimeters", "km/h" or "cm^2", stand for; None if they are no unit of the table."""
     text = _ALIASES.get(text.strip(" ."), text)
