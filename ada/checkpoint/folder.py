@@ -72,14 +72,23 @@ def superfluous(steps: Iterable[int], scores: Mapping[int, float], keep: int | N
 
 
 def remove(checkpoints: Path, step: int) -> None:
+    shutil.rmtree(hide(checkpoints, step), ignore_errors=True)
+
+
+def hide(checkpoints: Path, step: int) -> Path:
+    """Renames the checkpoint of `step` to what it is called until it is gone."""
     folder = checkpoints / name_of(step)
     hidden = folder.with_name(f".{folder.name}.removed")
     shutil.rmtree(hidden, ignore_errors=True)
     folder.rename(hidden)
-    shutil.rmtree(hidden, ignore_errors=True)
+    return hidden
 
 
-def remove_leftovers(checkpoints: Path) -> None:
-    """What a kill left half written or half removed."""
+def settle_leftovers(checkpoints: Path) -> None:
+    """Removes what a kill left half written or half removed; what lacks nothing but its name gets it."""
+    for partial in checkpoints.glob(".step-*.partial"):
+        folder = partial.with_name(partial.name.removeprefix(".").removesuffix(".partial"))
+        if not folder.exists() and fault_of(partial) is None:
+            partial.rename(folder)
     for path in checkpoints.glob(".step-*"):
         shutil.rmtree(path, ignore_errors=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ada.checkpoint.folder import name_of, newest_whole, remove_leftovers
+from ada.checkpoint.folder import name_of, newest_whole, settle_leftovers
 from ada.checkpoint.load import Checkpoint
 from ada.checkpoint.recipes import BOUND, differences, is_among
 from ada.observability.run_directory import RunDirectory
@@ -27,7 +27,7 @@ class Start:
 
 def where_to_start(recipe: Recipe, directory: RunDirectory) -> Start:
     """Rank 0's decision for a run of that name. Raises RecipeError where the recipe is not that of the run, and says in what."""
-    remove_leftovers(directory.checkpoints)
+    settle_leftovers(directory.checkpoints)
     step, notes = newest_whole(directory.checkpoints)
     if step is None:
         if recipe.resume != "auto":

@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import save_file
 
 from ada.checkpoint.errors import CheckpointError
-from ada.checkpoint.folder import name_of, partial_of, remove
+from ada.checkpoint.folder import hide, name_of, partial_of
 from ada.checkpoint.writer import Writer, flush, write_sums
 from ada.ranks import Ranks
 
@@ -89,10 +89,11 @@ def _complete(checkpoints: Path, step: int, sums: dict[str, str]) -> str | None:
         )
     try:
         write_sums(folder, sums)
-        if (checkpoints / name_of(step)).exists():
-            remove(checkpoints, step)
-        os.rename(folder, checkpoints / name_of(step))
+        before = hide(checkpoints, step) if (checkpoints / name_of(step)).exists() else None
+        os.rename(folder, checkpoints / name_of(step))  # a kill just before leaves a whole folder, see settle_leftovers
         flush(checkpoints)
+        if before is not None:
+            shutil.rmtree(before, ignore_errors=True)
     except OSError as error:
         return str(error)
     return None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ada.checkpoint.folder import fault_of, name_of, newest_whole, remove, remove_leftovers, steps_in, superfluous
+from ada.checkpoint.folder import fault_of, name_of, newest_whole, remove, settle_leftovers, steps_in, superfluous
 from ada.checkpoint.writer import SUMS, Writer, write_sums
 
 
@@ -98,5 +98,5 @@ def test_what_is_removed_is_gone_and_leftovers_too(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["step-000002"]
     (tmp_path / ".step-000003.partial" / "actor").mkdir(parents=True)
     (tmp_path / ".step-000001.removed").mkdir()
-    remove_leftovers(tmp_path)
+    settle_leftovers(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["step-000002"]

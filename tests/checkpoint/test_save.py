@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from ada.checkpoint.errors import CheckpointError
-from ada.checkpoint.folder import fault_of, name_of, newest_whole, partial_of, steps_in
+from ada.checkpoint.folder import fault_of, name_of, newest_whole, partial_of, settle_leftovers, steps_in
 from ada.checkpoint.load import Checkpoint
 from ada.checkpoint.save import save
 from ada.ranks import Ranks
@@ -49,6 +49,46 @@ def test_a_step_that_is_saved_again_replaces_itself(tmp_path):
     saved(tmp_path, 1, was="second")
     assert Checkpoint(tmp_path, 1).state["was"] == "second" and fault_of(tmp_path / name_of(1)) is None
     assert [path.name for path in tmp_path.iterdir()] == ["step-000001"]
+
+
+def test_killed_at_any_moment_of_saving_a_step_again_a_whole_checkpoint_is_left_C01(tmp_path, monkeypatch):
+    """Killed before each call that renames or removes anything, one after the other; what is left is read as the next start reads it."""
+
+    class Kill(BaseException):
+        pass
+
+    left = 0
+
+    def killing(real):
+        def call(*args, **keys):
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise Kill
+            return real(*args, **keys)
+
+        return call
+
+    found = []
+    for calls in range(100):
+        folder = tmp_path / str(calls)
+        folder.mkdir()
+        saved(folder, 1, was="first")
+        with monkeypatch.context() as patch:
+            for name in ("rename", "unlink", "rmdir"):
+                patch.setattr(os, name, killing(getattr(os, name)))
+            left = calls
+            try:
+                saved(folder, 1, was="second")
+                killed = False
+            except Kill:
+                killed = True
+        settle_leftovers(folder)
+        assert newest_whole(folder) == (1, []) and [path.name for path in folder.iterdir()] == ["step-000001"]
+        found.append(Checkpoint(folder, 1).state["was"])
+        if not killed:
+            break
+    assert not killed and len(found) > 8 and found == ["first"] + ["second"] * (len(found) - 1)
 
 
 def test_the_name_comes_last_C01(tmp_path, monkeypatch):
