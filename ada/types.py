@@ -2,12 +2,13 @@
 
     Prompt -> Draw -> Response -> Attempt -> Pool -> Group -> Sequence -> Batch -> StepRecord
 
-All are frozen except Pool, which grows while its prompt is being sampled. Shape letters: S sequences of a batch,
-R packed rows, L tokens of a row.
+All are frozen except Pool, which grows while its prompt is being sampled. Shape letters: R packed rows, L tokens
+of a row.
 """
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -139,7 +140,7 @@ class Pool:
     @property
     def mean_reward(self) -> float:
         rewards = [a.reward for a in self.attempts if a.judged]
-        return sum(rewards) / len(rewards) if rewards else float("nan")
+        return statistics.mean(rewards) if rewards else float("nan")  # exact: equal rewards have no advantage
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from ada.sampling.grouping import group_of
+from ada.sampling.groups.all import All
 from ada.sampling.groups.balanced import Balanced
 from ada.trainer.advantages.centred import Centred
 from ada.trainer.advantages.maxrl import MaxRL
@@ -71,6 +72,14 @@ def test_statistics_are_taken_along_the_group_on_a_square_batch_V02():
 @pytest.mark.parametrize("rewards", [[1, 1, 1], [0.1, 0.1, 0.1], [0.7] * 7, [1], []])
 def test_equal_rewards_have_exactly_no_advantage(baseline, scale, rewards):
     assert Centred(baseline=baseline, scale=scale).advantages(group(rewards)) == [0.0] * len(rewards)
+
+
+@pytest.mark.parametrize("method", [Centred(), Centred(scale="std"), MaxRL()])
+@pytest.mark.parametrize(("reward", "drawn"), [(0.1, 8), (0.2, 3), (0.7, 7), (0.05, 32)])
+def test_a_pool_of_equal_rewards_has_exactly_no_credit(method, reward, drawn):
+    """Part of a reward may be given to wrong answers too. In floats, 8 times 0.1 over 8 is not 0.1."""
+    equal = dataclasses.replace(pool("W" * drawn), attempts=[dataclasses.replace(a, reward=reward) for a in pool("W" * drawn).attempts])
+    assert to_sequences([group_of(equal, All(), None, 0)], method, Linear(), "drop") == []
 
 
 @pytest.mark.parametrize("method", [MaxRL(), MaxRL(baseline="group"), NGRPO()])
