@@ -35,8 +35,8 @@ def needed_size(size: int | None, grouping: str, at_least: int = 1) -> int:
 def importance_weights(pool: Pool, chosen: Sequence[Attempt]) -> tuple[float, ...]:
     """(N+/N) / (n+/n) for each right attempt, (N-/N) / (n-/n) for each wrong one.
 
-    With them the group's mean gradient is, given the pool, an unbiased estimate of the whole pool's, as long as the members of
-    each side are chosen at random and each side that the pool has is in the group.
+    With them the group's mean gradient is, given the pool, an unbiased estimate of the whole pool's, or of one side's part in it, as long
+    as the members of each side are chosen at random and each side whose part is asked for is in the group.
     """
     judged_count = pool.right + pool.wrong
     rights = sum(a.right for a in chosen)
@@ -48,13 +48,17 @@ def importance_weights(pool: Pool, chosen: Sequence[Attempt]) -> tuple[float, ..
 
 
 def group_of(pool: Pool, grouping: Grouping, size: int | None, seed: int) -> Group:
-    """The attempts that `grouping` chooses, at most `size` of them, with the facts of the whole pool. Empty where nothing has a verdict."""
+    """The attempts that `grouping` chooses, at most `size` of them, with the facts of the whole pool. Empty where nothing has a verdict.
+
+    Where they are fewer and weighted, they weigh as much as `size` of them: what an update adds up is their sum, not their mean.
+    """
     chosen = grouping.choose(pool, size, seed)
     weighted = getattr(grouping, "importance", False)
+    whole = size / len(chosen) if size and chosen else 1.0
     return Group(
         prompt=pool.prompt,
         attempts=tuple(chosen),
-        weights=importance_weights(pool, chosen) if weighted else (1.0,) * len(chosen),
+        weights=tuple(w * whole for w in importance_weights(pool, chosen)) if weighted else (1.0,) * len(chosen),
         pass_rate=pool.pass_rate,
         mean_reward=pool.mean_reward,
         drawn=pool.drawn,

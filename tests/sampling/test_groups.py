@@ -123,3 +123,9 @@ def test_weighted_positives_are_what_the_right_answers_contribute():
     """Of 2 right and 6 wrong: with weight 1/4 the mean over the right ones is the sum over them divided by all 8."""
     group = group_of(pool("RWWWRWWW"), Positives(importance=True), None, seed=0)
     assert (verdicts(group.attempts), group.weights) == ("RR", (0.25, 0.25))
+
+
+def test_weighted_positives_of_two_prompts_weigh_as_their_pass_rates():
+    """Of 8, 1, 2 and 6 right: of groups of 4 the sums of the weights, which an update adds up, are 4/8, 8/8 and 24/8."""
+    pools = [pool("R" * right + "W" * (8 - right)) for right in (1, 2, 6)]
+    assert [sum(group_of(p, Positives(importance=True), 4, seed=0).weights) for p in pools] == [0.5, 1.0, 3.0]

@@ -17,8 +17,8 @@ class Positives:
     importance: Annotated[
         bool,
         Field(
-            description="weight them by their share of the pool: the group's gradient is then, given the pool, unbiased for what its right "
-            "answers contribute; off, as in RAFT, a prompt seldom right weighs as much as one often right"
+            description="weight a group of fixed size by the right answers' share of the pool: its gradient is then, given the pool, "
+            "unbiased for what they contribute; off, as in RAFT, each one that is trained on counts alike"
         ),
     ] = False
 
