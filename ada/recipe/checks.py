@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from ada.sampling.groups.all import All
 from ada.sampling.groups.balanced import Balanced
 from ada.sampling.groups.positives import Positives
+from ada.sampling.groups.random import Random
 from ada.sampling.passrate.value_net import ValueNet
 from ada.sampling.schedules.dapo import Dapo
 from ada.sampling.schedules.est import Est
@@ -27,6 +29,10 @@ from ada.trainer.objectives.linear import Linear
 if TYPE_CHECKING:
     from ada.contracts import Advantage
     from ada.recipe.schema import Recipe
+
+
+FROM_GROUP = ("group", "leave_one_out")
+"""Baselines of what is trained on."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,7 @@ def _prompt(recipe: Recipe) -> Iterator[Complaint]:
 
 def _groups(recipe: Recipe) -> Iterator[Complaint]:
     size, group = recipe.batch.responses_per_group, recipe.sampling.group
-    schedule = recipe.sampling.schedule.inner if isinstance(recipe.sampling.schedule, Dapo) else recipe.sampling.schedule
+    schedule = stopping(recipe.sampling.schedule)
     if isinstance(group, All) and size is not None:
         yield Complaint("batch.responses_per_group", "group `all` trains on all that was drawn, so there is no fixed size; set null")
     if not isinstance(group, All | Positives) and size is None:
@@ -80,6 +86,12 @@ def _groups(recipe: Recipe) -> Iterator[Complaint]:
         yield Complaint(
             "batch.responses_per_group", f"group `balanced` is half right and half wrong; set an even number, for example {size + 1}"
         )
+    if isinstance(group, Positives) and group.importance and size is None:
+        yield Complaint(
+            "sampling.group",
+            "without a fixed size each right answer counts once, which is its share of the pool: importance would do nothing; leave it "
+            "out, or set batch.responses_per_group",
+        )
     key, most = ("draws", schedule.draws) if isinstance(schedule, Uniform | Speed) else ("max_draws", getattr(schedule, "max_draws", None))
     if size is not None and most is not None and most < size:
         yield Complaint("batch.responses_per_group", f"more than schedule.{key} = {most}; draw more or train on fewer")
@@ -88,7 +100,7 @@ def _groups(recipe: Recipe) -> Iterator[Complaint]:
 def _credit(recipe: Recipe) -> Iterator[Complaint]:
     """Advantages that are always 0, weights that come twice, and keys that would do nothing."""
     group, advantage, objective, size = recipe.sampling.group, recipe.advantage, recipe.objective, recipe.batch.responses_per_group
-    from_group = isinstance(advantage, NGRPO) or _baseline(advantage) in ("group", "leave_one_out")
+    from_group = isinstance(advantage, NGRPO) or _baseline(advantage) in FROM_GROUP
     if isinstance(recipe.loss, RAFT):
         if not isinstance(group, Positives):
             yield Complaint(
@@ -126,6 +138,21 @@ def _credit(recipe: Recipe) -> Iterator[Complaint]:
         )
     if isinstance(advantage, NGRPO | RLZVP):
         yield from _zero_variance_learner(recipe)
+    elif _who_credits(recipe) and not isinstance(objective, Linear) and recipe.trainer.zero_variance != "reject":
+        yield Complaint(
+            "objective",
+            f"{_who_credits(recipe)} gives credit to prompts never right, where f'(0) is the floor's: they would outweigh all others; use "
+            "objective `linear`, or trainer.zero_variance=reject",
+        )
+
+
+def _who_credits(recipe: Recipe) -> str | None:
+    """What gives an advantage to the answers to a prompt where all are right, or all wrong."""
+    if isinstance(recipe.advantage, Signed):
+        return "advantage `signed`"
+    if _baseline(recipe.advantage) == "belief":
+        return "baseline `belief`"
+    return "trainer.overlong" if recipe.trainer.overlong else None
 
 
 def _zero_variance_learner(recipe: Recipe) -> Iterator[Complaint]:
@@ -158,10 +185,16 @@ def _refills(recipe: Recipe) -> Iterator[Complaint]:
             "trainer.zero_variance",
             "schedule `dapo` replaces prompts without a gradient; their tokens must not count in the update: set drop",
         )
-    if recipe.trainer.zero_variance == "drop" and (isinstance(recipe.advantage, Signed) or _baseline(recipe.advantage) == "belief"):
+    if recipe.trainer.zero_variance == "drop" and (who := _who_credits(recipe)):
         yield Complaint(
-            "trainer.zero_variance",
-            "what schedule `dapo` replaces has credit under this advantage all the same, and would stay: set reject",
+            "trainer.zero_variance", f"what schedule `dapo` replaces gets credit from {who} all the same, and would stay: set reject"
+        )
+    size, drawn = recipe.batch.responses_per_group, getattr(stopping(recipe.sampling.schedule), "draws", math.inf)
+    if isinstance(recipe.sampling.group, Random) and size is not None and size < drawn and _baseline(recipe.advantage) in FROM_GROUP:
+        yield Complaint(
+            "sampling.group",
+            "a random part of what schedule `dapo` found worth training on may be all alike, and then teaches nothing: use group "
+            "`balanced`, or baseline `pool`",
         )
 
 
@@ -231,6 +264,12 @@ def _trainer(recipe: Recipe) -> Iterator[Complaint]:
             "trainer.zero_stage",
             "DeepSpeed cannot add up the gradients of bfloat16 weights in float32 without ZeRO; set 1, which computes the same and shards "
             "the optimizer's state only, or 2 or 3; or set model.dtype=float32",
+        )
+    if trainer.overlong is not None and isinstance(recipe.advantage, Signed):
+        yield Complaint("trainer.overlong", "advantage `signed` reads no rewards, so the penalty would do nothing; set null")
+    if trainer.overlong is not None and isinstance(recipe.advantage, MaxRL):
+        yield Complaint(
+            "trainer.overlong", "a penalty makes rewards negative, and advantage `maxrl` divides by their mean; set null, or use `centred`"
         )
     if trainer.overlong is not None and trainer.overlong.buffer_tokens > most:
         yield Complaint(

@@ -25,6 +25,7 @@ from tests.sampling.pools import pool
 ROOT = Path(__file__).parents[2]
 STREAMING = "sampling.streaming={open: 1.5, max_staleness: 4}"
 DAPO = "sampling.schedule={name: dapo, inner: {name: uniform, draws: 4}}"
+DROPPED = ["trainer.zero_variance=drop"]
 RECIPES = sorted(path.stem for path in (ROOT / "recipes").glob("*.yaml"))
 
 
@@ -216,7 +217,21 @@ def test_wrong_values_name_key_value_and_what_is_allowed(override, message):
         ([DAPO], "schedule `dapo` replaces prompts without a gradient"),
         ([DAPO, "trainer.zero_variance=drop", "advantage=ngrpo"], "schedule `dapo` replaces them; use one of the two"),
         ([DAPO, "trainer.zero_variance=drop", "advantage=rlzvp"], "schedule `dapo` replaces them; use one of the two"),
-        ([DAPO, "trainer.zero_variance=drop", "advantage=signed"], "would stay: set reject"),
+        ([DAPO, "trainer.zero_variance=drop", "advantage=signed"], "gets credit from advantage `signed` all the same"),
+        ([DAPO, "trainer.zero_variance=drop", "trainer.overlong={buffer_tokens: 4}"], "gets credit from trainer.overlong all the same"),
+        (
+            [DAPO, "sampling.schedule.inner.draws=8", *DROPPED, "sampling.group=random", "advantage.baseline=group"],
+            "may be all alike",
+        ),
+        (["advantage=signed", "objective=log"], "advantage `signed` gives credit to prompts never right"),
+        (
+            ["advantage.baseline=belief", "sampling.passrate=ema", "objective=log"],
+            "baseline `belief` gives credit to prompts",
+        ),
+        (["trainer.overlong={buffer_tokens: 4}", "objective=log"], "trainer.overlong gives credit to prompts never right"),
+        (["trainer.overlong={buffer_tokens: 4}", "advantage=signed"], "`signed` reads no rewards"),
+        (["trainer.overlong={buffer_tokens: 4}", "advantage=maxrl"], "a penalty makes rewards negative"),
+        (["sampling.group={name: positives, importance: true}", "batch.responses_per_group=null"], "without a fixed size"),
         (["advantage=rlzvp", "trainer.zero_variance=reject"], "which this leaves out; set keep"),
         (["advantage=rlzvp", "objective=log"], "where f'(0) would be the floor's"),
         (["advantage={name: rlzvp, otherwise: {baseline: belief}}"], "baseline `belief` needs a belief"),
@@ -250,6 +265,9 @@ def test_combinations_that_make_sense_are_not():
         assert read(f"sampling.group={{name: {group}, importance: true}}").sampling.group.importance
     assert read("advantage=rlzvp") and read("advantage=signed", "trainer.zero_variance=reject")
     assert read(DAPO, "advantage=signed", "trainer.zero_variance=reject")
+    assert read(DAPO, "trainer.overlong={buffer_tokens: 4}", "trainer.zero_variance=reject")
+    assert read(DAPO, *DROPPED, "sampling.group=random")
+    assert read("advantage=signed", "objective=log", "trainer.zero_variance=reject")
     for selection in ("mopps", "greso", "curriculum"):
         assert read(f"data.selection={selection}").data.selection.name == selection
     for schedule in ("uniform", "ngu", "{name: speed, screen: 2, draws: 8}"):
