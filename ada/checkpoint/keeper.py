@@ -82,7 +82,7 @@ class Keeper:
                 log.info("removed the checkpoint of step %d", step)
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """What `hold` held of the parts, from a checkpoint."""
+        """What `hold` held of the parts, from a checkpoint. One that the run did not have then (`resume=changed`) begins anew."""
         self._on_disk = (state["step"], state["unfinished"] is None)
-        for name, part in self.parts.items():
-            part.load_state_dict(state["parts"][name])
+        for name in self.parts.keys() & state["parts"].keys():
+            self.parts[name].load_state_dict(state["parts"][name])

@@ -10,8 +10,12 @@ from typing import Any
 import pytest
 import torch
 
+from ada.checkpoint.config import Checkpoints
+from ada.checkpoint.keeper import Keeper
 from ada.config import methods
 from ada.contracts import Stateful
+from ada.ranks import Ranks
+from ada.sampling.replay import Replay, ReplayStore
 from ada.types import Pool, Prompt
 from tests.sampling.pools import pool
 
@@ -67,6 +71,14 @@ CASES = {
     for axis, folder, make in (("selection", "ada.data.selection", selection), ("passrate", "ada.sampling.passrate", passrate))
     for name, method in sorted(methods(folder).items())
 }
+
+
+def test_a_part_that_the_checkpoint_lacks_begins_anew(tmp_path):
+    """Replay that is turned on as a run goes on."""
+    store = ReplayStore(Replay(groups=4, max_age=3), seed=1)
+    keeper = Keeper(Checkpoints(), tmp_path, None, Ranks(), "", {"replay": store}, None)
+    keeper.restore({"step": 3, "unfinished": None, "parts": {"selection": {}}})
+    assert store.draw(4) == []
 
 
 def through_a_file(state: dict[str, Any]) -> dict[str, Any]:
