@@ -32,4 +32,4 @@ class SoftPenalty:
 
     def _shaped(self, attempt: Attempt, most: int) -> Attempt:
         penalty = self.penalty(len(attempt.response.token_ids), most)
-        return attempt if attempt.failure is not None or not penalty else dataclasses.replace(attempt, reward=attempt.reward + penalty)
+        return dataclasses.replace(attempt, reward=attempt.reward + penalty) if attempt.judged and penalty else attempt

@@ -43,6 +43,8 @@ def test_it_shapes_rewards_and_their_mean_but_no_verdict():
     assert (after.right, after.wrong, after.pass_rate) == (before.right, before.wrong, before.pass_rate)
     assert after.mean_reward == pytest.approx(0.5 / 3)
     assert before.attempts[2].reward == 0.0
+    counted = dataclasses.replace(before.attempts[3], counts_wrong=True)  # a failure that the recipe counts as a wrong answer
+    assert SoftPenalty(buffer_tokens=4).shape(pool(counted), 20).attempts[0].reward == -1.0
     group = group_of(after, All(), None, 0)
     assert Centred(baseline="pool").advantages(group) == pytest.approx([5 / 6, 2 / 6, -7 / 6])
 
