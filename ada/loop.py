@@ -96,7 +96,10 @@ def update(run: Run, step: int, pools: list[Pool]) -> dict[str, float | None]:
         log.warning("%s", remark)
     seconds = time.perf_counter() - started
     return (
-        signal_metrics(recipe.batch.prompts_per_step, own) | replay_metrics(replayed) | entry.metrics() | training_metrics(stats, seconds)
+        signal_metrics(recipe.batch.prompts_per_step, own)
+        | replay_metrics(replayed)
+        | entry.metrics()
+        | training_metrics(stats, recipe.batch.updates_per_step, seconds)
     )
 
 

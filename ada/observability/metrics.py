@@ -48,9 +48,10 @@ def sampling_metrics(pools: Sequence[Pool], cost: Cost, first_n: int | None) -> 
 
 
 def _parts(attempts: Sequence[Attempt]) -> Metrics:
-    """The mean of each named part of the reward."""
+    """The mean of each named part of the reward. A cut-off response that no function was asked about has none: all of its parts are 0."""
     names = sorted({name for attempt in attempts for name in attempt.parts})
-    return {f"reward/parts/{name}": _mean([a.parts[name] for a in attempts if name in a.parts]) for name in names}
+    unasked = [0.0 for a in attempts if a.judged and not a.parts and a.response.finish_reason == "length"]
+    return {f"reward/parts/{name}": _mean([a.parts[name] for a in attempts if name in a.parts] + unasked) for name in names}
 
 
 def signal_metrics(groups: int, sequences: Sequence[TokenSequence]) -> Metrics:
@@ -73,8 +74,8 @@ def replay_metrics(replayed: Sequence[Group]) -> Metrics:
     }
 
 
-def training_metrics(updates: Sequence[UpdateStats], seconds: float) -> Metrics:
-    """Of all updates of a step: means over their tokens, the mean gradient norm, the largest mismatch."""
+def training_metrics(updates: Sequence[UpdateStats], planned: int, seconds: float) -> Metrics:
+    """Of all updates of a step, of `planned` ones: means over their tokens, the mean gradient norm, the largest mismatch."""
     taken = [stats for stats in updates if not stats.skipped]
     tokens = sum(stats.tokens for stats in taken)
 
@@ -84,7 +85,7 @@ def training_metrics(updates: Sequence[UpdateStats], seconds: float) -> Metrics:
         "train/entropy": _weighted([(s.entropy, s.tokens) for s in taken]),
         "train/tokens": tokens,
         "train/learning_rate": updates[-1].learning_rate if updates else None,
-        "train/skipped_updates": len(updates) - len(taken),
+        "train/skipped_updates": planned - len(taken),
         "train/not_finite_updates": sum(stats.not_finite is not None for stats in updates),
         "mismatch/logprob_abs_mean": _weighted([(s.mismatch_abs_mean, s.tokens - s.stale_tokens) for s in taken]),
         "mismatch/logprob_abs_max": max((s.mismatch_abs_max or 0.0 for s in taken), default=None),
