@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +19,7 @@ class Difference:
 
     mean: float
     error: float  # standard error of the paired differences
-    p: float  # of the two-sided paired t-test
+    p: float  # of the two-sided paired t-test; NaN where all pairs differ by the same, which it takes for certainty
     pairs: int
 
 
@@ -57,7 +58,8 @@ def difference(one: Mapping[int, float], other: Mapping[int, float]) -> Differen
         return None
     a, b = np.array([one[s] for s in seeds]), np.array([other[s] for s in seeds])
     mean, error = mean_and_error(a - b)
-    return Difference(mean, error, float(ttest_rel(a, b).pvalue), len(seeds))
+    p = float(ttest_rel(a, b).pvalue) if error > 0 else math.nan
+    return Difference(mean, error, p, len(seeds))
 
 
 def mean_and_error(values: Sequence[float] | np.ndarray) -> tuple[float, float]:

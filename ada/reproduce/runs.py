@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,8 +43,12 @@ class Runs:
         missing = [(method, seed) for method, seed in order if not finished(self.path(method, seed), method)]
         self.report(f"{len(order)} runs, {len(order) - len(missing)} of them finished before; {self.jobs} at once")
         with ThreadPoolExecutor(self.jobs) as pool:
-            for done in [pool.submit(self._one, method, seed, len(missing)) for method, seed in missing]:
-                done.result()
+            try:
+                for done in as_completed([pool.submit(self._one, method, seed, len(missing)) for method, seed in missing]):
+                    done.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)  # what runs comes to its end, nothing else begins
+                raise
 
     def path(self, method: Method, seed: int) -> Path:
         return self.folder / f"{method.folder}-seed{seed}"

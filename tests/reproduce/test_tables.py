@@ -60,6 +60,12 @@ def test_differences_are_paired_by_seed():
     assert difference({0: 0.9}, {0: 0.4}) is None
 
 
+def test_two_pairs_that_differ_by_the_same_prove_nothing():
+    found = difference({0: 0.75, 1: 0.5}, {0: 0.5, 1: 0.25})
+    assert found is not None and (found.mean, found.error) == (0.25, 0.0) and math.isnan(found.p)
+    assert verdict(found) == "not decided"
+
+
 def test_standings_give_mean_and_standard_error(tmp_path):
     outcomes = [
         read_outcome(write_run(tmp_path / f"{method}{seed}", {0: 0.2, 10: end}, 100, 1.0), method, seed)
