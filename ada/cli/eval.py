@@ -58,7 +58,7 @@ def _evaluation(path: str, suite_name: str, overrides: list[str], output: str | 
 
 def _write(folder: Path, title: str, parts: Mapping[str, Any], samples: int) -> None:
     from ada.evaluation.report import markdown, plot
-    from ada.observability.run_directory import write_atomically
+    from ada.observability.json_lines import write_atomically
 
     content = {**settings(folder), "results": {name: part.to_json() for name, part in parts.items()}}
     write_atomically(folder / RESULTS, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")

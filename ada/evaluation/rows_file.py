@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ada.evaluation.row import Row
-from ada.observability.run_directory import JsonLines
+from ada.observability.json_lines import JsonLines
 
 
 def read_rows(folder: Path) -> dict[str, Row]:

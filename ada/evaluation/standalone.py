@@ -18,8 +18,8 @@ from ada.evaluation.progress import EvaluationProgress
 from ada.evaluation.row import Row
 from ada.evaluation.rows_file import RowsFile, read_rows
 from ada.evaluation.suite import Suite, labels_of
+from ada.observability.json_lines import write_atomically
 from ada.observability.logs import start_logging, stop_logging
-from ada.observability.run_directory import write_atomically
 from ada.ranks import Ranks
 from ada.recipe.errors import RecipeError
 from ada.rewards.service import RewardService

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from ada.observability.json_lines import JsonLines
 from ada.observability.numbers import clock, compact, fixed, percent
 
 COLUMNS = ("run", "state", "steps", "reward", "zero gradient", "held out", "tokens", "time")
@@ -24,7 +25,7 @@ def rows(root: Path) -> list[list[str]]:
 
 
 def _row(folder: Path) -> list[str]:
-    steps = _lines(folder / "metrics.jsonl")
+    steps = JsonLines(folder / "metrics.jsonl").read()
     recipe = yaml.safe_load((folder / "recipe.yaml").read_text()) if (folder / "recipe.yaml").is_file() else {}
     trained = [step for step in steps if step.get("step") and "error" not in step]
     last: Mapping[str, Any] = trained[-1] if trained else {}
@@ -62,8 +63,3 @@ def _held_out(steps: Sequence[Mapping[str, Any]]) -> str:
 def _recent(steps: Sequence[Mapping[str, Any]], name: str) -> float | None:
     values = [step[name] for step in steps[-_RECENT:] if step.get(name) is not None]
     return sum(values) / len(values) if values else None
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    """All but a last line that is being written, or was cut off."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]

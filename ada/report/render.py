@@ -13,8 +13,8 @@ from markupsafe import Markup
 
 from ada.observability import strict_json
 from ada.observability.closing import relative
+from ada.observability.json_lines import write_atomically
 from ada.observability.numbers import clock, compact, fixed, percent
-from ada.observability.run_directory import write_atomically
 from ada.report.record import read_run
 from ada.report.view import PageView, page_view
 

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 import torch
 
-from ada.observability import run_directory
+from ada.observability import json_lines
 from ada.observability.run_directory import RunDirectory
-from ada.types import Attempt, Prompt, Response, StepRecord
+from ada.types import Attempt, Prompt, Response
 from tests.sampling.pools import pool
 
 REPOSITORY = Path(__file__).parents[2]
@@ -29,6 +29,11 @@ def refuse(word):
 
 def rows(path):
     return [json.loads(line, parse_constant=refuse) for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+
+
+def write_metrics(run, step, metrics):
+    with run.measuring(step) as written:
+        written |= metrics
 
 
 def test_every_line_is_strict_json_N03(tmp_path):
@@ -47,7 +52,7 @@ def test_every_line_is_strict_json_N03(tmp_path):
         "path": Path("x"),
         "missing": None,
     }
-    run.write_metrics(StepRecord(0, measured))
+    write_metrics(run, 0, measured)
     expected = {"step": 0, "nan": None, "inf": None, "zero": 0.0, "numpy float": 0.5, "numpy int": 3, "numpy bool": True, "torch": 0.25}
     expected |= {"torch nan": None, "array": [1.0, None], "text": "a\nb\u2028", "path": "x", "missing": None}
     assert rows(run.path / "metrics.jsonl") == [expected]
@@ -74,11 +79,11 @@ def test_a_step_that_fails_leaves_its_metrics_and_the_reason_N03(tmp_path, caplo
 def test_a_killed_run_loses_at_most_the_line_it_was_writing_N03(tmp_path, sent):
     body = f"""
         from ada.observability.run_directory import RunDirectory
-        from ada.types import StepRecord
         run = RunDirectory.fresh({str(tmp_path)!r}, "run")
         step = 0
         while True:
-            run.write_metrics(StepRecord(step, {{f"metric {{i}}": step + 0.1 * i for i in range(300)}}))
+            with run.measuring(step) as metrics:
+                metrics |= {{f"metric {{i}}": step + 0.1 * i for i in range(300)}}
             step += 1
     """
     process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(body)], cwd=REPOSITORY, stderr=subprocess.DEVNULL)
@@ -90,19 +95,19 @@ def test_a_killed_run_loses_at_most_the_line_it_was_writing_N03(tmp_path, sent):
     process.send_signal(sent)
     process.wait(10)
     whole = path.read_bytes().count(b"\n")
-    RunDirectory.open(tmp_path, "run").write_metrics(StepRecord(whole, {}))
+    write_metrics(RunDirectory.open(tmp_path, "run"), whole, {})
     assert [row["step"] for row in rows(path)] == list(range(len(rows(path))))
 
 
 def test_a_full_disk_is_counted_told_once_and_tears_no_line(tmp_path, monkeypatch, caplog):
     run = RunDirectory.fresh(tmp_path, "run")
-    run.write_metrics(StepRecord(0, {"a": 1.0}))
+    write_metrics(run, 0, {"a": 1.0})
     write = os.write
     with monkeypatch.context() as patch:
-        patch.setattr(run_directory.os, "write", lambda descriptor, data: write(descriptor, data[:5]))
+        patch.setattr(json_lines.os, "write", lambda descriptor, data: write(descriptor, data[:5]))
         for step in (1, 2):
-            run.write_metrics(StepRecord(step, {"a": 1.0}))
-    run.write_metrics(StepRecord(3, {"a": 1.0}))
+            write_metrics(run, step, {"a": 1.0})
+    write_metrics(run, 3, {"a": 1.0})
     assert run.faults == {"metrics.jsonl": 2}
     assert caplog.text.count("could not be written") == 1
     assert [row["step"] for row in rows(run.path / "metrics.jsonl")] == [0, 3]
@@ -120,14 +125,14 @@ def test_runs_that_start_together_get_different_folders(tmp_path):
 
 def test_a_run_is_written_by_one_process_at_a_time(tmp_path):
     run = RunDirectory.open(tmp_path, "run")
-    run.write_metrics(StepRecord(0, {}))
+    write_metrics(run, 0, {})
     with pytest.raises(FileExistsError, match="another process is writing this run"):
         RunDirectory.open(tmp_path, "run")
     with pytest.raises(FileNotFoundError, match="Runs in .*: run"):
         RunDirectory.open(tmp_path, "rnu", must_exist=True)
     run.close()
     run.close()
-    RunDirectory.open(tmp_path, "run", must_exist=True).write_metrics(StepRecord(1, {}))
+    write_metrics(RunDirectory.open(tmp_path, "run", must_exist=True), 1, {})
     assert [row["step"] for row in rows(run.path / "metrics.jsonl")] == [0, 1]
 
 
@@ -135,7 +140,7 @@ def test_a_run_that_begins_anew_keeps_what_was_there_C06(tmp_path):
     run = RunDirectory.open(tmp_path, "run")
     assert run.begin_anew() is None
     for number in (1, 2):
-        run.write_metrics(StepRecord(0, {"a": number}))
+        write_metrics(run, 0, {"a": number})
         run.close()
         run = RunDirectory.open(tmp_path, "run")
         earlier = run.begin_anew()
@@ -153,14 +158,14 @@ def test_a_name_is_one_folder(tmp_path, name):
 def test_a_continued_run_drops_the_steps_it_writes_anew(tmp_path):
     run = RunDirectory.fresh(tmp_path, "run")
     for step in range(5):
-        run.write_metrics(StepRecord(step, {"a": float(step)}))
+        write_metrics(run, step, {"a": float(step)})
     run.close()
     with (run.path / "metrics.jsonl").open("a") as file:
         file.write('{"step": 5, "a"')  # as after a power cut
     again = RunDirectory.open(tmp_path, "run")
     again.rewind(2)
     assert again.rows() == [{"step": step, "a": float(step)} for step in range(3)]
-    again.write_metrics(StepRecord(3, {"a": 30.0}))
+    write_metrics(again, 3, {"a": 30.0})
     assert [(row["step"], row["a"]) for row in rows(run.path / "metrics.jsonl")] == [(0, 0.0), (1, 1.0), (2, 2.0), (3, 30.0)]
     again.rewind(3, measured=False)
     assert [row["step"] for row in again.rows()] == [0, 1, 2]
@@ -169,7 +174,7 @@ def test_a_continued_run_drops_the_steps_it_writes_anew(tmp_path):
 def test_a_torn_end_does_not_spoil_the_next_line(tmp_path):
     run = RunDirectory.fresh(tmp_path, "run")
     (run.path / "metrics.jsonl").write_text('{"step": 0}\n{"step": 1, "rew')
-    run.write_metrics(StepRecord(1, {}))
+    write_metrics(run, 1, {})
     assert rows(run.path / "metrics.jsonl") == [{"step": 0}, {"step": 1}]
 
 
@@ -203,7 +208,7 @@ def test_pools_say_each_draw_and_rewind_with_the_metrics(tmp_path):
 def test_the_summary_is_replaced_whole(tmp_path, monkeypatch):
     run = RunDirectory.fresh(tmp_path, "run")
     run.write_summary({"steps": np.int64(3), "nan": float("nan")})
-    monkeypatch.setattr(run_directory.os, "fsync", lambda _: (_ for _ in ()).throw(OSError("disk full")))
+    monkeypatch.setattr(json_lines.os, "fsync", lambda _: (_ for _ in ()).throw(OSError("disk full")))
     run.write_summary({"steps": 4})
     assert json.loads((run.path / "summary.json").read_text()) == {"steps": 3, "nan": None}
     assert [path.name for path in run.path.iterdir()] == ["summary.json"] and run.faults == {"summary.json": 1}
