@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from ada.observability import strict_json
 from ada.observability.json_lines import JsonLines, write_atomically
+from ada.recipe.errors import RecipeError
 
 if TYPE_CHECKING:
     from ada.types import Attempt, Pool, Prompt
@@ -196,4 +197,6 @@ def _locked(path: Path) -> int:
 
 def _check_name(name: str) -> None:
     if not name or name != Path(name).name or name.startswith("."):
-        raise ValueError(f"run name {name!r}: allowed is the name of one folder, without '/' and not starting with a dot")
+        raise RecipeError(
+            f"run_name = {name!r}: allowed is the name of one folder, without '/' and not beginning with a dot; choose another"
+        )

@@ -17,6 +17,7 @@ import torch
 
 from ada.observability import json_lines
 from ada.observability.run_directory import RunDirectory
+from ada.recipe.errors import RecipeError
 from ada.types import Attempt, Prompt, Response
 from tests.sampling.pools import pool
 
@@ -151,7 +152,7 @@ def test_a_run_that_begins_anew_keeps_what_was_there_C06(tmp_path):
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", ".hidden", "/root"])
 def test_a_name_is_one_folder(tmp_path, name):
-    with pytest.raises(ValueError, match="one folder"):
+    with pytest.raises(RecipeError, match=f"run_name = {name!r}: allowed is the name of one folder"):
         RunDirectory.fresh(tmp_path, name)
 
 
