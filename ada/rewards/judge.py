@@ -79,10 +79,6 @@ def ready(*, key: str = "OPENAI_API_KEY", **_: object) -> None:
         )
 
 
-def gold_response(answer: str) -> str:
-    return f"The answer is \\boxed{{{answer}}}."
-
-
 def read_verdict(reply: str) -> float:
     """Of the last line that is not empty. Raises BadValue where it is no verdict."""
     lines = [line for line in reply.splitlines() if line.strip()]
