@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ada.contracts import Schedule
-from ada.sampling.cost import pool_law
+from ada.sampling.pool_law import pool_law
 from ada.sampling.profile import Profile
 from ada.sampling.refills import opened_per_group
 from ada.sampling.schedules.dapo import Dapo

@@ -15,11 +15,11 @@ from ada.laboratory.moments import moments
 from ada.laboratory.pools import attempt, pool_of
 from ada.laboratory.stopped import credit_shares, mean_haldane, mean_pass_rate
 from ada.sampling import plan
-from ada.sampling.cost import pool_law
 from ada.sampling.grouping import group_of, importance_weights
 from ada.sampling.groups.all import All
 from ada.sampling.groups.balanced import Balanced
 from ada.sampling.groups.random import Random
+from ada.sampling.pool_law import pool_law
 from ada.sampling.profile import Profile
 from ada.sampling.schedules.est import Est
 from ada.sampling.schedules.ngu import NeverGiveUp

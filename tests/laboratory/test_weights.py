@@ -8,11 +8,11 @@ import pytest
 from ada.laboratory.bandit import Bandit
 from ada.laboratory.estimator import Estimator
 from ada.laboratory.moments import moments
-from ada.sampling.cost import pool_law
 from ada.sampling.groups.balanced import Balanced
 from ada.sampling.groups.max_variance import MaxVariance
 from ada.sampling.groups.positives import Positives
 from ada.sampling.groups.random import Random
+from ada.sampling.pool_law import pool_law
 from ada.sampling.schedules.est import Est
 from ada.sampling.schedules.seq import Seq
 from ada.sampling.schedules.two_stage import TwoStage
@@ -55,7 +55,8 @@ def test_a_mean_with_the_own_reward_in_it_shortens_the_gradient(draws, baseline)
 @pytest.mark.parametrize("schedule", [POS, BALANCE, Uniform(draws=3)])
 def test_a_baseline_from_before_sampling_weighs_a_prompt_by_its_draws(schedule):
     """Wald's identity: whether a draw is made depends on those before it only, so sum over draws of (r - b) s has the mean E[N] grad p."""
-    np.testing.assert_allclose(weights(Estimator(schedule, advantage=BELIEF)), pool_law(schedule, P).expected_draws_P)
+    law = pool_law(schedule, P)
+    np.testing.assert_allclose(weights(Estimator(schedule, advantage=BELIEF)), law.draws_PT @ law.draws_T)
 
 
 @pytest.mark.parametrize("schedule", [POS, TwoStage()])

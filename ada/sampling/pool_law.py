@@ -1,4 +1,4 @@
-"""What a schedule costs at pass rate p, exactly: the law of a prompt's number of draws N, and of the pool they leave.
+"""The law of a prompt's pool at pass rate p, exactly: of its number of draws N, and of the right answers among them.
 
 The draws of a prompt are independent, right with probability p. A pool is then a walk of (draws t, right answers k), a round adds
 Binomial(M, p) to k, and the exit rule says where the walk stops. Failures to score are left out: each draw is right or wrong.
@@ -23,33 +23,11 @@ class PoolLaw:
 
     draws_T: npt.NDArray[np.int64]
     stopped_PTK: Floats  # probability that a pool ends with N = draws_T[t] and k right answers
-    resolved_TK: npt.NDArray[np.bool_]  # whether the exit rule holds there; uniform has none to hold
 
     @property
     def draws_PT(self) -> Floats:
         """The distribution of N."""
         return self.stopped_PTK.sum(-1)
-
-    @property
-    def expected_draws_P(self) -> Floats:
-        return self.draws_PT @ self.draws_T
-
-    @property
-    def resolved_P(self) -> Floats:
-        return (self.stopped_PTK * self.resolved_TK).sum((-2, -1))
-
-    @property
-    def all_wrong_P(self) -> Floats:
-        return self.stopped_PTK[:, :, 0].sum(-1)
-
-    @property
-    def all_right_P(self) -> Floats:
-        return self.stopped_PTK[:, np.arange(len(self.draws_T)), self.draws_T].sum(-1)
-
-    @property
-    def zero_gradient_P(self) -> Floats:
-        """The pool has one outcome only, and so has every group made of it."""
-        return self.all_wrong_P + self.all_right_P
 
 
 def pool_law(schedule: Seq | Uniform, pass_rates: npt.ArrayLike) -> PoolLaw:
@@ -60,7 +38,6 @@ def pool_law(schedule: Seq | Uniform, pass_rates: npt.ArrayLike) -> PoolLaw:
     size = schedule.check_every
     draws = np.arange(size, (schedule.max_draws if isinstance(schedule, Seq) else schedule.draws) + 1, size)
     right = np.arange(draws[-1] + 1)
-    resolved = np.stack([_resolved(schedule, right, drawn) for drawn in draws.tolist()])
     round_PM = _binomial(size, p)
 
     open_PK = np.zeros((len(p), len(right)))
@@ -68,10 +45,10 @@ def pool_law(schedule: Seq | Uniform, pass_rates: npt.ArrayLike) -> PoolLaw:
     stopped = np.zeros((len(p), len(draws), len(right)))
     for t in range(len(draws)):
         open_PK = _add_round(open_PK, round_PM)
-        ends = resolved[t] | (t == len(draws) - 1)
+        ends = _resolved(schedule, right, int(draws[t])) | (t == len(draws) - 1)
         stopped[:, t] = open_PK * ends
         open_PK = open_PK * ~ends
-    return PoolLaw(draws, stopped, resolved)
+    return PoolLaw(draws, stopped)
 
 
 def _resolved(schedule: Seq | Uniform, right: npt.NDArray[np.int64], drawn: int) -> npt.NDArray[np.bool_]:

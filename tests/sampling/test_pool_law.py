@@ -7,7 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from ada.sampling.cost import pool_law
+from ada.sampling.plan import pool_ends
+from ada.sampling.pool_law import pool_law
+from ada.sampling.profile import Profile
 from ada.sampling.schedules.seq import Seq
 from ada.sampling.schedules.uniform import Uniform
 from tests.sampling.pools import pool, sample
@@ -15,32 +17,36 @@ from tests.sampling.pools import pool, sample
 RATES = np.array([0.0, 0.03, 0.3, 0.5, 0.85, 1.0])
 
 
+def ends_of(schedule, pass_rates):
+    pass_rates = np.asarray(pass_rates)
+    return pool_ends(schedule, pass_rates, Profile(pass_rates, np.full(len(pass_rates), 1 / len(pass_rates))))
+
+
 @pytest.mark.parametrize("needed", [1, 3])
 def test_one_at_a_time_without_a_cap_costs_k_over_p(needed):
     p = np.array([0.1, 0.4, 1.0])
-    law = pool_law(Seq(exit="pos", check_every=1, max_draws=600, positives=needed), p)
-    np.testing.assert_allclose(law.expected_draws_P, needed / p, rtol=1e-9)
+    ends = ends_of(Seq(exit="pos", check_every=1, max_draws=600, positives=needed), p)
+    np.testing.assert_allclose(ends.expected_draws_P, needed / p, rtol=1e-9)
 
 
 def test_first_right_answer_in_rounds_is_geometric():
-    law = pool_law(Seq(exit="pos", check_every=8, max_draws=32, positives=1), RATES)
-    np.testing.assert_allclose(law.expected_draws_P, 8 * sum((1 - RATES) ** (8 * i) for i in range(4)))
-    np.testing.assert_allclose(law.resolved_P, 1 - (1 - RATES) ** 32)
-    np.testing.assert_allclose(law.all_right_P, RATES**8)
-    np.testing.assert_allclose(law.all_wrong_P, (1 - RATES) ** 32)
+    ends = ends_of(Seq(exit="pos", check_every=8, max_draws=32, positives=1), RATES)
+    np.testing.assert_allclose(ends.expected_draws_P, 8 * sum((1 - RATES) ** (8 * i) for i in range(4)))
+    np.testing.assert_allclose(ends.all_right_PT.sum(-1), RATES**8)
+    np.testing.assert_allclose(ends.all_wrong_PT.sum(-1), (1 - RATES) ** 32)
 
 
 def test_uniform():
-    law = pool_law(Uniform(draws=4), RATES)
-    np.testing.assert_allclose(law.zero_gradient_P, RATES**4 + (1 - RATES) ** 4)
-    assert law.draws_T.tolist() == [4] and (law.resolved_P == 0).all()
-    np.testing.assert_allclose(law.expected_draws_P, 4)
+    ends = ends_of(Uniform(draws=4), RATES)
+    np.testing.assert_allclose(ends.zero_gradient_P, RATES**4 + (1 - RATES) ** 4)
+    assert ends.draws_T.tolist() == [4]
+    np.testing.assert_allclose(ends.expected_draws_P, 4)
 
 
 def test_balance_is_dear_at_both_ends():
-    law = pool_law(Seq(exit="balance", check_every=8, max_draws=32, positives=2), [0.02, 0.1, 0.5, 0.9, 0.98])
-    np.testing.assert_allclose(law.expected_draws_P, law.expected_draws_P[::-1])
-    assert law.expected_draws_P[0] > law.expected_draws_P[1] > law.expected_draws_P[2]
+    ends = ends_of(Seq(exit="balance", check_every=8, max_draws=32, positives=2), [0.02, 0.1, 0.5, 0.9, 0.98])
+    np.testing.assert_allclose(ends.expected_draws_P, ends.expected_draws_P[::-1])
+    assert ends.expected_draws_P[0] > ends.expected_draws_P[1] > ends.expected_draws_P[2]
 
 
 SCHEDULES = [
@@ -57,14 +63,11 @@ def test_every_string_of_outcomes(schedule):
     law = pool_law(schedule, RATES)
     cap = int(law.draws_T[-1])
     expected = np.zeros_like(law.stopped_PTK)
-    resolved = np.zeros(len(RATES))
     for outcomes in product("RW", repeat=cap):
         (end,) = sample(schedule, [pool("")], [outcomes])
         chance = RATES ** outcomes.count("R") * (1 - RATES) ** outcomes.count("W")
         expected[:, law.draws_T.tolist().index(end.drawn), end.right] += chance
-        resolved += chance * (end.outcome == "resolved")
     np.testing.assert_allclose(law.stopped_PTK, expected, atol=1e-12)
-    np.testing.assert_allclose(law.resolved_P, resolved, atol=1e-12)
 
 
 @pytest.mark.parametrize("schedule", [Seq(), Seq(exit="pos", positives=1), Seq(check_every=1, max_draws=40, positives=2)])
@@ -72,14 +75,11 @@ def test_every_string_of_outcomes(schedule):
 def test_the_schedule_driven_by_chance(schedule, p):
     random, count = np.random.default_rng(0), 1500
     ends = [sample(schedule, [pool("")], [np.where(random.random(40) < p, "R", "W")])[0] for _ in range(count)]
-    law = pool_law(schedule, [p])
+    exact = ends_of(schedule, [p])
     drawn = np.array([end.drawn for end in ends])
-    assert abs(drawn.mean() - law.expected_draws_P[0]) <= 4 * drawn.std() / np.sqrt(count) + 1e-3
-    for exact, seen in [
-        (law.resolved_P[0], [end.outcome == "resolved" for end in ends]),
-        (law.zero_gradient_P[0], [end.right in (0, end.drawn) for end in ends]),
-    ]:
-        assert abs(np.mean(seen) - exact) <= 4 * np.sqrt(exact * (1 - exact) / count) + 1e-3
+    assert abs(drawn.mean() - exact.expected_draws_P[0]) <= 4 * drawn.std() / np.sqrt(count) + 1e-3
+    silent, seen = exact.zero_gradient_P[0], np.mean([end.right in (0, end.drawn) for end in ends])
+    assert abs(seen - silent) <= 4 * np.sqrt(silent * (1 - silent) / count) + 1e-3
 
 
 def test_laws_add_up_to_one():
