@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import islice
 
 from ada.data.sources import MissingData, Row, Source
 
 
-@dataclass(frozen=True, slots=True)
-class FirstRows:
-    rows: list[Row]
-    not_read: str | None  # why there are none
-
-
-def first_rows(source: Source, count: int) -> FirstRows:
-    """The first `count` rows. Data that is missing on this machine is no mistake; a row that cannot be used is: raises DataError."""
+def first_rows(source: Source, count: int) -> list[Row]:
+    """The first `count` rows, or none of data that is missing on this machine. Raises DataError for a row that cannot be used."""
     try:
-        return FirstRows(list(islice(source.rows(), count)), None)
-    except (MissingData, OSError, ImportError) as error:
-        return FirstRows([], str(error).splitlines()[0] if str(error) else type(error).__name__)
+        return list(islice(source.rows(), count))
+    except (MissingData, OSError, ImportError):
+        return []
 
 
 def sums(count: int) -> list[Row]:

@@ -47,7 +47,7 @@ def _parts(recipe: Recipe, beside: Path, scratch: Path, unread: list[str]) -> li
     from ada.check.data import data_lines
     from ada.check.problems import first_rows, sums
 
-    found = first_rows(recipe.data.train, GOLDS)
+    rows = first_rows(recipe.data.train, GOLDS)
     folder = _model(recipe)
     _say("model", f"not read: {recipe.model.path} is not on this machine" if folder is None else f"{folder} is a {recipe.model.family}")
     if folder is not None:
@@ -56,7 +56,7 @@ def _parts(recipe: Recipe, beside: Path, scratch: Path, unread: list[str]) -> li
     _say("data", "\n".join(lines))
     unread += ["the model"] * (folder is None) + ["data"] * any("not read:" in line for line in lines)
     try:
-        audited = audit(recipe.reward, found.rows or sums(4), beside, scratch / "rewards.log")
+        audited = audit(recipe.reward, rows or sums(4), beside, scratch / "rewards.log")
     except ValueError as error:
         audited = Audit(faults=[str(error)])
     if audited.faults:
@@ -69,7 +69,7 @@ def _parts(recipe: Recipe, beside: Path, scratch: Path, unread: list[str]) -> li
     from ada.trainer.distributed import start_distributed
 
     start_distributed()  # first: building a model already makes transformers ask DeepSpeed for its device
-    small = shrunk(recipe, found.rows, scratch)
+    small = shrunk(recipe, rows, scratch)
     _say("two steps", f"of {small.batch.prompts_per_step} prompts, by a random {recipe.model.family} of 2 layers in {recipe.model.dtype}.")
     _say("", "Random weights answer nothing right: a coin tossed by the response's text stands in for the reward.")
     outcome = two_steps(small)
