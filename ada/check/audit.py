@@ -9,9 +9,9 @@ import dataclasses
 import time
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from ada.check.result import Result
 from ada.data.sources import Row
 from ada.rewards.config import Reward
 from ada.rewards.functions import Facts
@@ -23,16 +23,10 @@ SECONDS = 60.0  # for all verdicts of one function; what has none by then is lef
 CHARACTERS_PER_TOKEN = 4  # a response that is made up here has no tokens
 
 
-@dataclass(slots=True)
-class Audit:
-    seen: list[str] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)
-
-
 Case = tuple[str, Row]  # a response, and the row it answers
 
 
-def audit(reward: Reward, rows: Sequence[Row], import_from: Path, log_path: Path) -> Audit:
+def audit(reward: Reward, rows: Sequence[Row], import_from: Path, log_path: Path) -> Result:
     """Raises ValueError where a function cannot be imported or called."""
     service = RewardService(reward, import_from=[import_from], log_path=log_path)
     try:
@@ -43,7 +37,7 @@ def audit(reward: Reward, rows: Sequence[Row], import_from: Path, log_path: Path
         verdicts = _verdicts(service, [*golds, *others, ("", rows[0])])
     finally:
         service.close()
-    result = Audit()
+    result = Result()
     _golds(result, reward, golds, verdicts, len(rows) - len(golds))
     _nothing(result, reward, rows[0], verdicts[-1])
     if reward.audit is not None:
@@ -66,7 +60,7 @@ def _verdicts(service: RewardService, cases: Sequence[Case]) -> list[Verdict | N
     return [found.get(key) for key in range(len(cases))]
 
 
-def _golds(result: Audit, reward: Reward, golds: Sequence[Case], verdicts: Sequence[Verdict | None], unwritten: int) -> None:
+def _golds(result: Result, reward: Reward, golds: Sequence[Case], verdicts: Sequence[Verdict | None], unwritten: int) -> None:
     judged = [(row, verdict) for (_, row), verdict in zip(golds, verdicts, strict=False) if verdict is not None]
     bad = [(row, verdict) for row, verdict in judged if not verdict.right]
     lines = [_complaint(reward, row, verdict) for row, verdict in bad]
@@ -86,7 +80,7 @@ def _golds(result: Audit, reward: Reward, golds: Sequence[Case], verdicts: Seque
         )
 
 
-def _nothing(result: Audit, reward: Reward, row: Row, verdict: Verdict | None) -> None:
+def _nothing(result: Result, reward: Reward, row: Row, verdict: Verdict | None) -> None:
     if verdict is not None and verdict.right:
         result.faults.append(_complaint(reward, row, verdict))
     elif verdict is not None:  # an exception on nothing is counted, and not right
@@ -94,7 +88,7 @@ def _nothing(result: Audit, reward: Reward, row: Row, verdict: Verdict | None) -
 
 
 def _second(
-    result: Audit, reward: Reward, cases: Sequence[Case], verdicts: Sequence[Verdict | None], import_from: Path, log_path: Path
+    result: Result, reward: Reward, cases: Sequence[Case], verdicts: Sequence[Verdict | None], import_from: Path, log_path: Path
 ) -> None:
     """What `reward.audit` judges otherwise, of gold answers and of other rows' gold answers."""
     second = dataclasses.replace(reward, function=reward.audit, arguments={}, parts={}, right=None, audit=None)

@@ -6,10 +6,10 @@ import contextlib
 import io
 import json
 import math
-from dataclasses import dataclass, field
 
 import torch
 
+from ada.check.result import Result
 from ada.recipe.schema import Recipe
 from ada.shutdown import StopRequest
 
@@ -23,21 +23,12 @@ MUST_BE_FINITE = (
 )
 
 
-@dataclass(slots=True)
-class Outcome:
-    seen: list[str] = field(default_factory=list)  # what held, with its figures
-    faults: list[str] = field(default_factory=list)
-
-    def expect(self, holds: bool, text: str, otherwise: str) -> None:
-        (self.seen if holds else self.faults).append(text if holds else otherwise)
-
-
-def two_steps(recipe: Recipe) -> Outcome:
+def two_steps(recipe: Recipe) -> Result:
     """Trains `recipe` to its end. Whatever the parts raise goes through, as in a run."""
     from ada.loop import train
     from ada.open_run import open_run
 
-    outcome = Outcome()
+    result = Result()
     with (
         contextlib.redirect_stdout(io.StringIO()),
         open_run(recipe, "check", StopRequest()) as run,
@@ -50,14 +41,14 @@ def two_steps(recipe: Recipe) -> Outcome:
         assert run.directory is not None
         lines = (run.directory.path / "metrics.jsonl").read_text().splitlines()
     steps = [json.loads(line) for line in lines][1:]
-    _weights(outcome, recipe, moved, finite, updates)
-    _sync(outcome, steps, updates, in_engine)
-    _metrics(outcome, steps)
-    return outcome
+    _weights(result, recipe, moved, finite, updates)
+    _sync(result, steps, updates, in_engine)
+    _metrics(result, steps)
+    return result
 
 
-def _weights(outcome: Outcome, recipe: Recipe, moved: list[float], finite: bool, updates: int) -> None:
-    outcome.expect(
+def _weights(result: Result, recipe: Recipe, moved: list[float], finite: bool, updates: int) -> None:
+    result.expect(
         finite and max(moved) > 0,
         f"weights moved: {updates} of {recipe.steps * recipe.batch.updates_per_step} updates taken, largest change {max(moved):.2g}, "
         f"{sum(m > 0 for m in moved)} of {len(moved)} tensors",
@@ -65,20 +56,20 @@ def _weights(outcome: Outcome, recipe: Recipe, moved: list[float], finite: bool,
     )
 
 
-def _sync(outcome: Outcome, steps: list[dict[str, float]], updates: int, in_engine: int) -> None:
+def _sync(result: Result, steps: list[dict[str, float]], updates: int, in_engine: int) -> None:
     off = max(step["mismatch/sync_logprob_abs_max"] for step in steps)
-    outcome.expect(
+    result.expect(
         in_engine == updates,
         f"sync verified: the engine holds weight version {in_engine}, log-probs within {off:.2g} nats of the actor's",
         f"the engine holds weight version {in_engine}, but the actor has taken {updates} updates",
     )
 
 
-def _metrics(outcome: Outcome, steps: list[dict[str, float | None]]) -> None:
+def _metrics(result: Result, steps: list[dict[str, float | None]]) -> None:
     bad = [f"step {step['step']}: {name} = {step.get(name)}" for step in steps for name in MUST_BE_FINITE if not _finite(step.get(name))]
     responses = sum(int(step.get("sampling/responses") or 0) for step in steps)
     last = {name: step_value if _finite(step_value := steps[-1].get(name)) else math.nan for name in MUST_BE_FINITE}
-    outcome.expect(
+    result.expect(
         not bad,
         f"metrics finite: {responses} responses, mean reward {last['reward/mean']:.3g}, gradient norm {last['train/grad_norm']:.3g}",
         "metrics without a finite value: " + "; ".join(bad),

@@ -43,9 +43,10 @@ def _check(name: str, overrides: list[str]) -> int:
 
 def _parts(recipe: Recipe, beside: Path, scratch: Path, unread: list[str]) -> list[str]:
     """What is wrong, part by part. `unread` gets what could not be looked at."""
-    from ada.check.audit import Audit, audit
+    from ada.check.audit import audit
     from ada.check.data import data_lines
     from ada.check.problems import first_rows, sums
+    from ada.check.result import Result
 
     rows = first_rows(recipe.data.train, GOLDS)
     folder = _model(recipe)
@@ -58,7 +59,7 @@ def _parts(recipe: Recipe, beside: Path, scratch: Path, unread: list[str]) -> li
     try:
         audited = audit(recipe.reward, rows or sums(4), beside, scratch / "rewards.log")
     except ValueError as error:
-        audited = Audit(faults=[str(error)])
+        audited = Result(faults=[str(error)])
     if audited.faults:
         return _failed("reward", audited.faults)
     for place, line in enumerate(audited.seen):
@@ -72,10 +73,10 @@ def _parts(recipe: Recipe, beside: Path, scratch: Path, unread: list[str]) -> li
     small = shrunk(recipe, rows, scratch)
     _say("two steps", f"of {small.batch.prompts_per_step} prompts, by a random {recipe.model.family} of 2 layers in {recipe.model.dtype}.")
     _say("", "Random weights answer nothing right: a coin tossed by the response's text stands in for the reward.")
-    outcome = two_steps(small)
-    for line in outcome.seen:
+    result = two_steps(small)
+    for line in result.seen:
         _say("", line)
-    return _failed("two steps", outcome.faults)
+    return _failed("two steps", result.faults)
 
 
 def _model(recipe: Recipe) -> Path | None:
