@@ -123,7 +123,7 @@ class Run:
         self.pulse.mark("handing the weights to the engine")
         tolerance = self.recipe.sync.tolerance or (1e-4 if self.recipe.model.dtype == "float32" else 1.0)
         weights, version = self.actor.named_weights(), self.actor.updates
-        report = sync(weights, self.engine, version, self.actor.token_logprobs, self.probes, tolerance)
+        report = sync(weights, self.engine, version, self.actor.token_logprobs, self.probes, tolerance, self.ranks)
         return {"time/sync": report.seconds, "mismatch/sync_logprob_abs_max": report.logprob_abs_max}
 
     @contextmanager

@@ -6,14 +6,13 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
-import torch.distributed as dist
 
 from ada.contracts import Engine
 from ada.engine.errors import EngineError
 from ada.engine.fingerprint import Fingerprint
+from ada.ranks import Ranks
 
 Reference = Callable[[list[tuple[int, ...]]], list[list[float]]]
 """Sequences of token ids -> the actor's log-prob at temperature 1 of each token but the first."""
@@ -38,6 +37,7 @@ def sync(
     reference: Reference,
     held: list[tuple[int, ...]],
     tolerance: float,
+    ranks: Ranks,
 ) -> SyncReport:
     """Streams the actor's full tensors (by Hugging Face name) into the engine, then compares what was sent with what was received, the
     ranks with each other, and the engine's log-probs of the `held` sequences with the actor's, to `tolerance` (nats).
@@ -49,8 +49,8 @@ def sync(
     failure = _attempt(lambda: engine.load_weights(_noted(weights, sent), version))
     if failure is None and sent.hexdigest() != engine.received.hexdigest():
         failure = SyncError(f"the engine received other tensors than were sent ({engine.received.hexdigest()}, sent {sent.hexdigest()})")
-    _agree(engine, version, failure, "sending the weights")
-    _same_on_all_ranks(engine, version, sent.hexdigest())
+    _agree(engine, ranks, version, failure, "sending the weights")
+    _same_on_all_ranks(engine, ranks, version, sent.hexdigest())
 
     difference = 0.0
 
@@ -59,7 +59,7 @@ def sync(
         actor = reference(held)  # first: it may be a collective, which every rank must reach
         difference = _largest_difference(engine.score(held), actor, tolerance) if held else 0.0
 
-    _agree(engine, version, _attempt(compare), "comparing log-probs")
+    _agree(engine, ranks, version, _attempt(compare), "comparing log-probs")
     return SyncReport(time.perf_counter() - started, sent.parameters, sent.hexdigest(), difference)
 
 
@@ -80,7 +80,7 @@ def _largest_difference(engine: Sequence[Sequence[float]], actor: Sequence[Seque
         raise SyncError(
             f"after the sync the engine's log-probs differ from the actor's by up to {largest:.3g}, allowed is {tolerance:.3g} ({where}). "
             "Either a weight did not arrive (a tied head, a stale cache), or the two compute in different precision: "
-            "then raise the tolerance"
+            f"then raise sync.tolerance, which is {tolerance:g}"
         )
     return largest
 
@@ -93,8 +93,8 @@ def _attempt(act: Callable[[], None]) -> Exception | None:
     return None
 
 
-def _agree(engine: Engine, version: int, failure: Exception | None, doing: str) -> None:
-    of_ranks = _gather(None if failure is None else f"{type(failure).__name__}: {failure}")
+def _agree(engine: Engine, ranks: Ranks, version: int, failure: Exception | None, doing: str) -> None:
+    of_ranks = ranks.gather(None if failure is None else f"{type(failure).__name__}: {failure}")
     failed = {rank: reason for rank, reason in enumerate(of_ranks) if reason is not None}
     if not failed:
         return
@@ -104,17 +104,9 @@ def _agree(engine: Engine, version: int, failure: Exception | None, doing: str) 
     raise SyncError(message) from failure
 
 
-def _same_on_all_ranks(engine: Engine, version: int, fingerprint: str) -> None:
-    of_ranks = _gather(fingerprint)
+def _same_on_all_ranks(engine: Engine, ranks: Ranks, version: int, fingerprint: str) -> None:
+    of_ranks = ranks.gather(fingerprint)
     if len(set(of_ranks)) > 1:
         message = f"weight sync {version}: the ranks sent different weights (fingerprints {of_ranks}): their actors have diverged"
         engine.refuse(message)
         raise SyncError(message)
-
-
-def _gather(value: Any) -> list[Any]:
-    if not dist.is_initialized() or dist.get_world_size() == 1:
-        return [value]
-    of_ranks: list[Any] = [None] * dist.get_world_size()
-    dist.all_gather_object(of_ranks, value)
-    return of_ranks

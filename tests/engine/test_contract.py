@@ -20,6 +20,7 @@ from ada.engine.engines.vllm import VLLM
 from ada.engine.errors import EngineError, ResponseError
 from ada.engine.generation import Generation
 from ada.engine.sync import SyncError, sync
+from ada.ranks import Ranks
 from ada.types import Draw, Prompt, Response
 from tests.engine.conftest import ENDS, EVALUATION, GENERATION, VOCABULARY, random_qwen2
 
@@ -447,7 +448,7 @@ def test_good_responses_are_not_lost_beside_a_bad_one_P02(engine: GuardedEngine)
 
 
 def run_sync(engine: GuardedEngine, sent: Model, actor: Model, tolerance: float = 1e-4) -> float:
-    report = sync(sent.named_parameters(), engine, 8, lambda sequences: scores_by(actor, sequences), held_sequences(), tolerance)
+    report = sync(sent.named_parameters(), engine, 8, lambda sequences: scores_by(actor, sequences), held_sequences(), tolerance, Ranks())
     assert report.parameters == sum(parameter.numel() for parameter in actor.parameters())
     return report.logprob_abs_max
 
@@ -458,7 +459,7 @@ def test_a_sync_proves_itself(engine: GuardedEngine, models: list[Model]) -> Non
 
 
 def test_a_sync_of_other_weights_than_the_actors_is_refused_W03(engine: GuardedEngine, models: list[Model]) -> None:
-    with pytest.raises(SyncError, match="differ from the actor's by up to"):
+    with pytest.raises(SyncError, match="differ from the actor's by up to .* raise sync.tolerance, which is 0.0001"):
         run_sync(engine, models[0], models[1])
     with pytest.raises(EngineError, match="refuses to generate: weight sync 8 failed"):
         engine.submit(draw(1))
@@ -466,6 +467,6 @@ def test_a_sync_of_other_weights_than_the_actors_is_refused_W03(engine: GuardedE
 
 def test_a_sync_that_breaks_off_is_refused_W06(engine: GuardedEngine, models: list[Model]) -> None:
     with pytest.raises(SyncError, match="model.norm.weight"):
-        sync(broken(models[1], "missing"), engine, 8, lambda s: scores_by(models[1], s), held_sequences(), 1e-4)
+        sync(broken(models[1], "missing"), engine, 8, lambda s: scores_by(models[1], s), held_sequences(), 1e-4, Ranks())
     with pytest.raises(EngineError, match="refuses to generate"):
         engine.submit(draw(1))

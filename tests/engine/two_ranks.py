@@ -10,6 +10,7 @@ import torch.distributed as dist
 from ada.engine.engines.vllm import VLLM
 from ada.engine.lockstep import Lockstep
 from ada.engine.sync import SyncError, sync
+from ada.ranks import Ranks
 from ada.types import Draw, Response
 from tests.engine.conftest import GENERATION, random_qwen2
 from tests.engine.test_contract import draw, finish, held_sequences, scores_by
@@ -17,7 +18,7 @@ from tests.engine.test_contract import draw, finish, held_sequences, scores_by
 
 def main(folder: str) -> None:
     dist.init_process_group("gloo")
-    rank = dist.get_rank()
+    ranks, rank = Ranks(), dist.get_rank()
     engine = VLLM(max_concurrent=8, cpu_kv_cache_gib=0.25).start(folder, GENERATION, "float32", seed=rank)
     model = random_qwen2(tied=True, seed=21)
     held = held_sequences()
@@ -27,7 +28,7 @@ def main(folder: str) -> None:
             dist.barrier()  # an actor's forward is a collective: it must be reached by every rank
             return scores_by(reference, sequences)
 
-        return sync(actor.named_parameters(), engine, version, check, held, 1e-4).fingerprint
+        return sync(actor.named_parameters(), engine, version, check, held, 1e-4, ranks).fingerprint
 
     fingerprint = synced(model, 1, model)
     uneven: list[Draw] = [draw(number, index) for number in range(2 if rank else 9) for index in range(2)]
@@ -54,18 +55,18 @@ def main(folder: str) -> None:
     synced(model, 3, model)
     assert finish(engine, uneven[:1])
     engine.close()
-    held_together(folder, done if rank == 0 else {}, model)
+    held_together(folder, done if rank == 0 else {}, model, ranks)
     dist.barrier()
     dist.destroy_process_group()
     print("rank is done", flush=True)
 
 
-def held_together(folder: str, alone: dict[tuple[str, int], Response], model: torch.nn.Module) -> None:
+def held_together(folder: str, alone: dict[tuple[str, int], Response], model: torch.nn.Module, ranks: Ranks) -> None:
     """Both ranks hold one engine. `alone`: draws of rank 0's own engine under the same weights; some are ended on the way."""
     settings = VLLM(max_concurrent=8, cpu_kv_cache_gib=0.25, tensor_parallel=2)
     engine = settings.start(folder, GENERATION, "float32", seed=0)
     assert isinstance(engine, Lockstep) and engine.ranks == 2
-    report = sync(model.named_parameters(), engine, 4, lambda asked: scores_by(model, asked), held_sequences(), 1e-4)
+    report = sync(model.named_parameters(), engine, 4, lambda asked: scores_by(model, asked), held_sequences(), 1e-4, ranks)
     assert report.parameters == sum(p.numel() for p in model.parameters()) and report.fingerprint == engine.received.hexdigest()
     sizes = [p.numel() for p in engine.engine._vllm.collective_rpc(lambda worker: list(worker.get_model().parameters()))[0]]
     assert sum(sizes) < 0.8 * report.parameters  # norms are whole on both
@@ -103,7 +104,7 @@ def held_together(folder: str, alone: dict[tuple[str, int], Response], model: to
 
     wrong = random_qwen2(tied=True, seed=22)
     try:
-        sync(model.named_parameters(), engine, 5, lambda asked: scores_by(wrong, asked), held_sequences(), 1e-4)
+        sync(model.named_parameters(), engine, 5, lambda asked: scores_by(wrong, asked), held_sequences(), 1e-4, ranks)
     except SyncError as error:
         assert "on 2 of 2 ranks" in str(error) and engine.weight_version == -1
     else:
