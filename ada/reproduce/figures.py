@@ -68,7 +68,7 @@ def _accuracy(methods: ByMethod, experiment: Experiment) -> None:
 
 def _training(methods: ByMethod, experiment: Experiment) -> None:
     metrics = {
-        "reward/first_n": "reward of the first 4 draws",
+        "reward/first_n": "reward of the first draws (reward/first_n)",
         "signal/zero_gradient_fraction": "zero-gradient fraction",
         "sampling/responses": "responses a step",
     }
@@ -92,7 +92,7 @@ def _frontier(methods: ByMethod, experiment: Experiment) -> None:
         panel.plot(entropy, reward, color=f"C{number % 10}", linestyle="-" if number < 10 else "--", label=method)
         panel.plot(entropy[-1:], reward[-1:], "o", color=f"C{number % 10}", markersize=4)
     panel.set_xlabel("entropy of the trained tokens (nats); each line ends in its dot")
-    panel.set_ylabel("reward of the first 4 draws")
+    panel.set_ylabel("reward of the first draws (reward/first_n)")
     panel.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
 
 
