@@ -26,7 +26,7 @@ from ada.report.render import report_of_a_run
 from ada.sampling.collection import Cost
 from ada.sampling.collector import Collector, Stopped
 from ada.sampling.replay import ReplayStore
-from ada.sampling.schedules.dapo import Dapo
+from ada.sampling.schedules.dapo import refills
 from ada.sampling.streaming import Stream
 from ada.shutdown import StopRequest
 from ada.trainer.batching import pack
@@ -109,8 +109,7 @@ class Run:
         )
 
     def refill(self, pools: Sequence[Pool]) -> Sequence[Prompt]:
-        schedule = self.recipe.sampling.schedule
-        wanted = schedule.wanted(pools, self.recipe.batch.prompts_per_step) if isinstance(schedule, Dapo) else 0
+        wanted = refills(self.recipe.sampling.schedule, pools, self.recipe.batch.prompts_per_step)
         wanted = min(wanted, self.prompts - len(pools))  # where the step has opened every prompt there is, it goes on with those
         return self.selector.next(wanted, beside={pool.prompt.id for pool in pools}) if wanted else ()
 

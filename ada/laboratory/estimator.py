@@ -7,7 +7,7 @@ import dataclasses
 from ada.contracts import Advantage, Aggregation, EntropyGuided, Grouping, Loss, Objective, PassRateMethod, Schedule
 from ada.recipe.schema import Recipe
 from ada.sampling.groups.all import All
-from ada.sampling.schedules.dapo import Dapo
+from ada.sampling.windows import stopping
 from ada.trainer.advantages.centred import Centred
 from ada.trainer.aggregation.token_mean import TokenMean
 from ada.trainer.credit import ZeroVariance
@@ -44,7 +44,7 @@ class Estimator:
     @property
     def prompt_schedule(self) -> Schedule:
         """How each prompt is drawn from; which prompts DAPO draws in place of others is not the prompt's business."""
-        return self.schedule.inner if isinstance(self.schedule, Dapo) else self.schedule
+        return stopping(self.schedule)
 
     @property
     def credit_reads_pass_rate(self) -> bool:

@@ -21,7 +21,7 @@ from ada.rewards.service import Verdict
 from ada.sampling.collector import Collector
 from ada.sampling.grouping import group_of
 from ada.sampling.passrate.ema import EMA
-from ada.sampling.schedules.dapo import Dapo
+from ada.sampling.schedules.dapo import Dapo, refills
 from ada.sampling.seeds import seed_of
 from ada.trainer.credit import to_sequences
 from ada.types import Draw, PassRate, Pool, Prompt, Response
@@ -60,10 +60,9 @@ def run_trial(
     estimator: Estimator, pass_rates: Sequence[float], *, copies: int, steps: int, seed: int = 0, learned_beliefs: bool = False
 ) -> Trial:
     """`copies` prompts of each pass rate a step. DAPO takes its prompts, and those it draws in their place, from ten times as many."""
-    refills = isinstance(estimator.schedule, Dapo)
     prompts = [
         Prompt(f"laboratory/{i}/{copy}", (i,), "", "laboratory", "")
-        for copy in range(copies * (10 if refills else 1))
+        for copy in range(copies * (10 if isinstance(estimator.schedule, Dapo) else 1))
         for i in range(len(pass_rates))
     ]
     asked = copies * len(pass_rates)
@@ -79,7 +78,7 @@ def run_trial(
     beliefs = estimator.passrate.start() if learned_beliefs and isinstance(estimator.passrate, EMA) else RightBeliefs(pass_rates)
 
     def refill(pools: Sequence[Pool]) -> Sequence[Prompt]:
-        wanted = estimator.schedule.wanted(pools, asked) if isinstance(estimator.schedule, Dapo) else 0
+        wanted = refills(estimator.schedule, pools, asked)
         return selector.next(wanted, beside={pool.prompt.id for pool in pools}) if wanted else ()
 
     summed, divided, opened = [], [], []

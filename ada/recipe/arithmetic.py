@@ -14,6 +14,7 @@ from ada.sampling.schedules.seq import Seq
 from ada.sampling.schedules.speed import Speed
 from ada.sampling.schedules.two_stage import TwoStage
 from ada.sampling.schedules.uniform import Uniform
+from ada.sampling.windows import stopping
 from ada.trainer.advantages.centred import Centred
 from ada.trainer.advantages.maxrl import MaxRL
 from ada.trainer.advantages.ngrpo import NGRPO
@@ -66,11 +67,9 @@ def _inner_draws(schedule: object) -> str:
 
 def _weight(recipe: Recipe) -> str:
     """f'(p) as the recipe realises it: the share that sampling gives times the one that the gradient gives."""
-    sampling, group = recipe.sampling.schedule, recipe.sampling.group
+    sampling, group = stopping(recipe.sampling.schedule), recipe.sampling.group
     gradient = {"linear": "1", "log": "1/p", "power": "alpha * p^(alpha-1)"}.get(recipe.objective.name, f"f' of `{recipe.objective.name}`")
     by_draws, whole = "1", isinstance(group, All | Positives) and recipe.batch.responses_per_group is None
-    if isinstance(sampling, Dapo):
-        sampling = sampling.inner
     if whole and isinstance(sampling, Est):
         by_draws = f"(p + {sampling.epsilon:g})^-{sampling.exponent:g}"
     elif whole and isinstance(sampling, (Seq, TwoStage, NeverGiveUp, Speed)):

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 
+from ada.ranks import Ranks
 from ada.sampling.collection import Cost
 from ada.sampling.collector import Collector
 from ada.sampling.grouping import group_of
-from ada.sampling.schedules.dapo import Dapo
+from ada.sampling.schedules.dapo import refills
 from ada.sampling.seeds import seed_of
 from ada.sampling.streaming import Stream
 from ada.simulation.crowd import Machine, SharedCounters, crowd
@@ -51,7 +52,7 @@ class Job:
             None,  # type: ignore[arg-type]
             None,  # type: ignore[arg-type]
             decode,
-            _Alone(),  # type: ignore[arg-type]
+            Ranks(),  # all of the job are one process here
             seed=seed,
             max_concurrent=setting.slots,
             collection=crowd(self.machines, SharedCounters(gpus)),  # type: ignore[arg-type]
@@ -112,8 +113,7 @@ def simulate(setting: Setting, sampler: Sampler, gpus: int, steps: int, seed: in
 
 def _collect(job: Job, sampler: Sampler, stream: Stream | None, problems: Problems, count: int, number: int) -> tuple[list[Pool], Cost]:
     def refill(pools: Sequence[Pool]) -> list[Prompt]:
-        wanted = sampler.schedule.wanted(pools, count) if isinstance(sampler.schedule, Dapo) else 0
-        return problems.next(wanted)
+        return problems.next(refills(sampler.schedule, pools, count))
 
     if stream is not None:
         return stream.collect(number, number - 1, lambda wanted, beside: problems.next(wanted), problems.believe)
@@ -125,16 +125,6 @@ def _collect(job: Job, sampler: Sampler, stream: Stream | None, problems: Proble
 def _machine(setting: Setting, law: DrawLaw) -> Machine:
     engine = SimulatedEngine(law, setting.decode, setting.start, setting.lengths.longest)
     return Machine(engine, SimulatedRewards(engine, setting.verdict_seconds))
-
-
-class _Alone:
-    """The ranks that the collector itself gathers from: all of the job are one process here."""
-
-    world = 1
-
-    @staticmethod
-    def gather(value):  # type: ignore[no-untyped-def]
-        return [value]
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from ada.engine.alone import Alone
 from ada.ranks import Ranks
 from ada.rewards.service import Verdict
 from ada.sampling.collector import Collector, Stopped
-from ada.sampling.schedules.dapo import Dapo
+from ada.sampling.schedules.dapo import Dapo, refills
 from ada.sampling.schedules.est import Est
 from ada.sampling.schedules.ngu import NeverGiveUp
 from ada.sampling.schedules.seq import Seq
@@ -47,8 +47,7 @@ def refill_of(schedule, count):
     """New prompts, numbered on, as DAPO asks for them."""
 
     def refill(pools):
-        wanted = schedule.wanted(pools, count) if isinstance(schedule, Dapo) else 0
-        return prompts(len(pools) + wanted)[len(pools) :]
+        return prompts(len(pools) + refills(schedule, pools, count))[len(pools) :]
 
     return refill
 

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ada.config import config, one_of
+from ada.contracts import Schedule
 from ada.sampling.grouping import judged
 from ada.sampling.schedules.ngu import NeverGiveUp
 from ada.sampling.schedules.seq import Seq
@@ -46,6 +47,11 @@ class Dapo:
         """
         hopeful = sum(pool.outcome is None or has_signal(pool) for pool in pools)
         return max(0, min(groups - hopeful, self.max_gen_batches * groups - len(pools)))
+
+
+def refills(schedule: Schedule, pools: Sequence[Pool], groups: int) -> int:
+    """Prompts to open now in place of others, which Dapo alone does: see `Dapo.wanted`."""
+    return schedule.wanted(pools, groups) if isinstance(schedule, Dapo) else 0
 
 
 def has_signal(pool: Pool) -> bool:
