@@ -282,31 +282,7 @@ class _Reader:
         return found
 
 
-_NEVER_A_FACTOR = {
-    "",
-    "\\bmod",
-    "\\mod",
-    "+",
-    "-",
-    "*",
-    "/",
-    ")",
-    "]",
-    "}",
-    "\\}",
-    "\\rfloor",
-    "\\rceil",
-    "^",
-    "_",
-    "!",
-    "°",
-    "%",
-    "'",
-    ",",
-    ";",
-    ":",
-    "=",
-}
+_NEVER_A_FACTOR = {"", *r"\bmod \mod + - * / ) ] } \} \rfloor \rceil ^ _ ! ° % ' , ; : =".split()}
 
 
 def _split(text: str) -> list[str]:

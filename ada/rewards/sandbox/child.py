@@ -22,92 +22,19 @@ EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, REMOVE_FILE, MAKE_REGULAR, TRUNCATE = 
 SIGNALS_AND_SOCKETS_OF_OTHERS = 3
 
 # x86-64 numbers of what plain computing needs; whatever is not here fails with "operation not permitted"
-ALLOWED = (
-    *(
-        0,
-        1,
-        3,
-        5,
-        8,
-        9,
-        10,
-        11,
-        12,
-        13,
-        14,
-        15,
-        16,
-        17,
-        18,
-        19,
-        20,
-    ),  # read write close fstat lseek m(un)map/protect brk rt_sig* ioctl p/v rw
-    *(2, 4, 6, 7, 21, 22, 23, 24, 25, 26, 27, 28),  # open stat lstat poll access pipe select sched_yield mremap msync mincore madvise
-    *(32, 33, 34, 35, 36, 37, 38, 39),  # dup dup2 pause nanosleep getitimer alarm setitimer getpid
-    *(44, 45, 48, 51, 52, 53, 54, 55),  # on a socketpair, as asyncio makes: send receive shutdown names socketpair options
-    *(
-        60,
-        61,
-        63,
-        72,
-        73,
-        74,
-        75,
-        77,
-        78,
-        79,
-        80,
-        81,
-    ),  # exit wait4 uname fcntl flock fsync fdatasync ftruncate getdents getcwd chdir fchdir
-    *(82, 87, 89, 95, 96, 97, 98, 99, 100, 102, 104, 107, 108, 110, 111),  # rename unlink readlink umask time limits usage info times ids
-    *(
-        121,
-        124,
-        127,
-        128,
-        130,
-        131,
-        158,
-        186,
-        201,
-        202,
-        204,
-        217,
-        218,
-    ),  # getpgid getsid rt_sig* sigaltstack arch_prctl gettid time futex cpus
-    *(222, 223, 224, 225, 226, 228, 229, 230, 231, 232, 233),  # timers clock_* exit_group epoll_wait epoll_ctl
-    *(
-        257,
-        262,
-        263,
-        264,
-        267,
-        269,
-        270,
-        271,
-        273,
-        274,
-        281,
-    ),  # openat fstatat unlinkat renameat readlinkat faccessat pselect ppoll robust list
-    *(
-        290,
-        291,
-        292,
-        293,
-        295,
-        296,
-        309,
-        316,
-        318,
-        324,
-        327,
-        328,
-        332,
-        334,
-        436,
-        439,
-    ),  # eventfd epoll dup3 pipe2 p/v rw getrandom statx rseq
+_ALLOWED = (
+    "0 1 3 5 8 9 10 11 12 13 14 15 16 17 18 19 20 "  # read write close fstat lseek m(un)map/protect brk rt_sig* ioctl p/v rw
+    "2 4 6 7 21 22 23 24 25 26 27 28 "  # open stat lstat poll access pipe select sched_yield mremap msync mincore madvise
+    "32 33 34 35 36 37 38 39 "  # dup dup2 pause nanosleep getitimer alarm setitimer getpid
+    "44 45 48 51 52 53 54 55 "  # on a socketpair, as asyncio makes: send receive shutdown names socketpair options
+    "60 61 63 72 73 74 75 77 78 79 80 81 "  # exit wait4 uname fcntl flock fsync fdatasync ftruncate getdents getcwd chdir fchdir
+    "82 87 89 95 96 97 98 99 100 102 104 107 108 110 111 "  # rename unlink readlink umask time limits usage info times ids
+    "121 124 127 128 130 131 158 186 201 202 204 217 218 "  # getpgid getsid rt_sig* sigaltstack arch_prctl gettid time futex cpus
+    "222 223 224 225 226 228 229 230 231 232 233 "  # timers clock_* exit_group epoll_wait epoll_ctl
+    "257 262 263 264 267 269 270 271 273 274 281 "  # openat fstatat unlinkat renameat readlinkat faccessat pselect ppoll robust list
+    "290 291 292 293 295 296 309 316 318 324 327 328 332 334 436 439 "  # eventfd epoll dup3 pipe2 p/v rw getrandom statx rseq
 )
+ALLOWED = tuple(map(int, _ALLOWED.split()))
 CLONE, KILL, TGKILL, PRLIMIT, CLONE3 = 56, 62, 234, 302, 435
 X86_64, CLONE_THREAD, EPERM, ENOSYS = 0xC000003E, 0x10000, 1, 38
 LOAD, EQUAL, ANY_BIT, RETURN = 0x20, 0x15, 0x45, 0x06
