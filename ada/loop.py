@@ -34,13 +34,13 @@ def train(run: Run) -> None:
         if run.unfinished is not None:  # the evaluation before the first step, or one that a stop cut off
             with run.measuring(run.done) as metrics:
                 metrics |= run.unfinished
-                finish(run, run.done, metrics)
-            run.keep()
+                evaluate_if_due(run, run.done, metrics)
+            run.checkpoint_if_due()
         for step in range(run.done + 1, recipe.steps + 1):
             with run.measuring(step) as metrics:
                 train_step(run, step, metrics)
-                finish(run, step, metrics)
-            run.keep()
+                evaluate_if_due(run, step, metrics)
+            run.checkpoint_if_due()
 
 
 def train_step(run: Run, step: int, metrics: dict[str, Any]) -> None:
@@ -61,7 +61,7 @@ def train_step(run: Run, step: int, metrics: dict[str, Any]) -> None:
     run.hold(step, metrics)
 
 
-def finish(run: Run, step: int, metrics: dict[str, Any]) -> None:
+def evaluate_if_due(run: Run, step: int, metrics: dict[str, Any]) -> None:
     """The evaluation where one is due, which belongs to the time of its step."""
     recipe = run.recipe
     if step in (0, recipe.steps) or (recipe.evaluation.every and step % recipe.evaluation.every == 0):
@@ -88,7 +88,7 @@ def update(run: Run, step: int, pools: list[Pool]) -> dict[str, float | None]:
     batches = [run.pack(share) for share in packed]
     old = [None, *(run.actor.old_logprobs(later) for later in batches[1:])]  # the first pass of the first update gives its own
     stats = [run.actor.update(now, before, recipe.loss) for now, before in zip(batches, old, strict=False)]
-    run.judge(step, stats, packed)
+    run.refuse_not_finite(step, stats, packed)
     entry = ledger(pools, groups, own, trained=sum(update.sequences for update in stats) - len(again))
     if run.replay is not None:
         run.replay.add(step, groups)

@@ -170,7 +170,7 @@ class Run:
                 self.tracker.samples(step, rows)
             self.directory.write_pools(step, pools)
 
-    def judge(self, step: int, updates: Sequence[UpdateStats], shares: Sequence[Sequence[TokenSequence]]) -> None:
+    def refuse_not_finite(self, step: int, updates: Sequence[UpdateStats], shares: Sequence[Sequence[TokenSequence]]) -> None:
         """Writes aside what an update could not learn from. Raises FloatingPointError where that happens too often in a row."""
         for number, (stats, share) in enumerate(zip(updates, shares, strict=True), start=1):
             if (aside := self.not_finite.judge(step, number, stats, share)) and self.directory:
@@ -195,7 +195,7 @@ class Run:
             "prompts": self.prompts_digest,
         }
 
-    def keep(self) -> None:
+    def checkpoint_if_due(self) -> None:
         """After a step is whole: its checkpoint where one is due. Collective. Raises CheckpointError where that was the last step's."""
         self.unfinished = None
         self.keeper.renew(self.facts())

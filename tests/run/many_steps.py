@@ -39,7 +39,7 @@ def main(steps: int, output: Path) -> None:
     keys += ["tracking.wandb=off", f"output={output}", f"data.train={few}", f"evaluation.sets={{heldout: {few}}}", "evaluation.samples=1"]
     held: list[tuple[int, int, int]] = []
     with open_run(read_recipe("micro_seq_balance", keys)[1], "many", StopRequest()) as run:
-        keep, this = run.keep, psutil.Process()
+        keep, this = run.checkpoint_if_due, psutil.Process()
 
         def counting(*arguments: Any) -> None:
             keep(*arguments)
@@ -49,7 +49,7 @@ def main(steps: int, output: Path) -> None:
             held.append((tensors, len(objects), this.memory_info().rss))
             del objects
 
-        run.keep = counting  # type: ignore[method-assign]
+        run.checkpoint_if_due = counting  # type: ignore[method-assign]
         loop.train(run)
     print(json.dumps(held))
 
