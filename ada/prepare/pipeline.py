@@ -10,12 +10,13 @@ from __future__ import annotations
 import dataclasses
 import logging
 from contextlib import ExitStack
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from ada.checkpoint.prompts import digest_of
 from ada.data.prompts import Loaded, read_prompts
 from ada.data.sources import DataError
+from ada.evaluation.model import Model
 from ada.model_folder import model_folder
 from ada.observability.logs import start_logging, stop_logging
 from ada.prepare.draws import draw
@@ -80,18 +81,15 @@ def prepare(recipe: Recipe, name: str, output: Path, keep: Keep, draws: int, sto
 
 def settings(recipe: Recipe, folder: str, loaded: Loaded, draws: int) -> dict[str, Any]:
     """All that decides which verdicts and draws come out, the problems themselves as a hash."""
-    digest = blake2b(digest_size=16)
-    for prompt in loaded.prompts:
-        digest.update(repr((prompt.id, prompt.token_ids, prompt.answer)).encode())
     reward = {key: value for key, value in dataclasses.asdict(recipe.reward).items() if key not in ("workers", "queue")}
     return {
         "model.path": recipe.model.path,
-        "model's files": sorted([file.name, file.stat().st_size, file.stat().st_mtime_ns] for file in Path(folder).glob("*.safetensors")),
+        "model's files": Model(Path(folder), recipe.model.path).mark(),
         "model.dtype": recipe.model.dtype,
         "engine": recipe.engine.name,
         "generation": dataclasses.asdict(recipe.generation),
         "reward": reward,
-        "problems": digest.hexdigest(),
+        "problems": digest_of(loaded.prompts),
         "draws": draws,
         "seed": recipe.seed,
     }
