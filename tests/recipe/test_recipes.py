@@ -249,6 +249,7 @@ def test_wrong_values_name_key_value_and_what_is_allowed(override, message):
         (["trainer.zero_stage=0", "model.dtype=bfloat16"], "set 1, which computes the same"),
         (["trainer.overlong={buffer_tokens: 21}"], "more than generation.max_response_tokens = 20"),
         (["trainer.kl=k3"], "trainer.kl.coefficient is missing"),
+        (["data.train={name: reasoning_gym}"], "data.train.tasks is missing"),
         (["data.prompt.system=hello"], "a raw prompt has no system message"),
     ],
 )

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import field
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -19,7 +18,7 @@ class ReasoningGym:
     tasks: Annotated[
         dict[str, dict[str, Any]],
         Field(min_length=1, description="settings by task, for example {chain_sum: {max_terms: 4}, leg_counting: {}}; {}: its defaults"),
-    ] = field(default_factory=dict)
+    ]
     size: Annotated[int, Field(gt=0, description="problems of each task")] = 500
     seed: Annotated[int, Field(ge=0, description="of the problems: the same seed makes the same ones; evaluation sets take another")] = 0
 
