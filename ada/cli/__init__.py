@@ -131,7 +131,7 @@ def _command(commands: Commands, name: str, does: str, more: str = "") -> argpar
 
 
 def _evaluation_commands(commands: Commands) -> None:
-    suites = sorted({path.stem for path in (Path(__file__).parents[2] / "suites").glob("*.yaml")} - {"math"})
+    suites = sorted(path.stem for path in (Path(__file__).parents[2] / "suites").glob("*.yaml"))
     command = _command(commands, "eval", "avg@k and pass@k of a model, with intervals", "One that was stopped or killed goes on.")
     command.add_argument("name", metavar="MODEL", help="a Hugging Face folder or hub id, a run (its last checkpoint), or microworld")
     command.add_argument("suite", metavar="SUITE", help=f"the path of a YAML file, or one of {', '.join(suites)}")

@@ -36,6 +36,6 @@ def write_stand_ins(folder: Path) -> None:
 
 def data_sets() -> set[str]:
     """Every data set of the hub that a suite, a recipe or a page names."""
-    files = [*ROOT.glob("suites/*.yaml"), *ROOT.glob("recipes/**/*.yaml")]
+    files = [*ROOT.glob("suites/**/*.yaml"), *ROOT.glob("recipes/**/*.yaml")]
     named = {name for file in files for name in re.findall(r"name: huggingface, path: ([\w./-]+)", file.read_text())}
     return named | {"open-r1/OpenR1-Math-220k"}
