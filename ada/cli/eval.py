@@ -57,10 +57,10 @@ def _evaluation(path: str, suite_name: str, overrides: list[str], output: str | 
 
 
 def _write(folder: Path, title: str, parts: Mapping[str, Any], samples: int) -> None:
-    from ada.evaluation.report import markdown, plot
+    from ada.evaluation.report import markdown, picture
     from ada.observability.json_lines import write_atomically
 
     content = {**settings(folder), "results": {name: part.to_json() for name, part in parts.items()}}
     write_atomically(folder / RESULTS, json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
     write_atomically(folder / "results.md", markdown(title, parts, samples))
-    plot(folder / "pass_at_k.png", {name: part.curve for name, part in parts.items()})
+    picture({name: part.curve for name, part in parts.items()}).savefig(folder / "pass_at_k.png", dpi=150)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+
+from matplotlib.figure import Figure
 
 from ada.evaluation.bootstrap import Interval
 from ada.evaluation.comparison import Difference
@@ -36,14 +37,10 @@ def differences_markdown(first: str, second: str, found: Mapping[str, Difference
     return "\n".join([title, "", *_table(["set", "problems", "avg", *(f"pass@{k}" for k in ks[1:])], rows)])
 
 
-def plot(path: Path, curves: Mapping[str, Sequence[Interval]]) -> None:
-    """pass@k against k, with its intervals, a line for each name; `path` ends in .png or .svg."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
+def picture(curves: Mapping[str, Sequence[Interval]]) -> Figure:
+    """pass@k against k, with its intervals, a line for each name."""
+    figure = Figure(figsize=(8, 4.5), layout="constrained")
+    axes = figure.subplots()
     shown = {name: curve for name, curve in curves.items() if name != ALL or len(curves) > 2}  # of one set, all is the set
     for place, (name, curve) in enumerate(shown.items()):
         ks = range(1, len(curve) + 1)
@@ -56,8 +53,7 @@ def plot(path: Path, curves: Mapping[str, Sequence[Interval]]) -> None:
     axes.set(xlabel="k", ylabel="pass@k", ylim=(0, 1))
     axes.grid(alpha=0.3)
     figure.legend(loc="outside right upper", frameon=False)
-    figure.savefig(path, dpi=150)
-    pyplot.close(figure)
+    return figure
 
 
 def _name(name: str) -> str:

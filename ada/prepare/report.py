@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from matplotlib.figure import Figure
+
 from ada.observability.numbers import fixed
 from ada.prepare.journal import Drawn
 
@@ -107,13 +109,9 @@ def _use(folder: Path, found: Findings) -> list[str]:
 
 
 def _picture(path: Path, found: Findings) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     bars = histogram(found)
-    figure, axes = pyplot.subplots(figsize=(7, 3.2), layout="constrained")
+    figure = Figure(figsize=(7, 3.2), layout="constrained")
+    axes = figure.subplots()
     axes.bar(range(len(bars)), [count for count, _ in bars], color="#d0d4da", label="not kept")
     axes.bar(range(len(bars)), [kept for _, kept in bars], color="#1f77b4", label=f"kept: {found.rule}")
     axes.set_xlabel(f"right answers of {found.draws}")
@@ -121,4 +119,3 @@ def _picture(path: Path, found: Findings) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
     figure.savefig(path, dpi=120)
-    pyplot.close(figure)

@@ -14,7 +14,7 @@ from ada.cli import main
 from ada.data.microworld.task import problems
 from ada.evaluation.bootstrap import Interval
 from ada.evaluation.model import Model
-from ada.evaluation.report import plot
+from ada.evaluation.report import picture
 from ada.evaluation.results import ALL
 from ada.evaluation.rows_file import read_rows
 from ada.evaluation.standalone import evaluate_model
@@ -107,12 +107,8 @@ def test_wrong_input_is_told_in_a_line(arguments, told, tmp_path, monkeypatch, c
     assert not (tmp_path / "evals").exists()
 
 
-def test_each_curve_of_the_picture_can_be_told_from_the_others(tmp_path, monkeypatch):
-    from matplotlib import pyplot
-
+def test_each_curve_of_the_picture_can_be_told_from_the_others():
     curve = [Interval(0.1 * k, 0.1 * k, 0.1 * k) for k in (1, 2)]
-    monkeypatch.setattr(pyplot, "close", lambda figure: None)
     for names, lines in (([f"set {i}" for i in range(12)] + [ALL], 13), (["one", ALL], 1)):
-        plot(tmp_path / "curves.png", dict.fromkeys(names, curve))
-        drawn = pyplot.gcf().axes[0].lines
+        drawn = picture(dict.fromkeys(names, curve)).axes[0].lines
         assert len(drawn) == lines == len({(line.get_color(), line.get_linestyle()) for line in drawn})
