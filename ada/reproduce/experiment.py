@@ -23,7 +23,7 @@ class Method:
     name: str
     recipe: str
     steps: int = 50  # more for methods that draw little, so that all can be compared at equal generated tokens too
-    published: tuple[float, float] | None = None  # Ave@8 after 50 steps by the experiment's prototype: mean, standard error
+    prototype: tuple[float, float] | None = None  # Ave@8 after 50 steps by an earlier prototype of the experiment: mean, standard error
     overrides: tuple[str, ...] = ()  # recipe keys that make it another method than its recipe's
 
     @property

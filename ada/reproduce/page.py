@@ -70,12 +70,12 @@ def _mean(values: np.ndarray) -> float:
 
 
 def deviations(at_updates: Comparison, experiment: Experiment) -> dict[str, object] | None:
-    """Against the prototype, with both sides' errors; `apart`: once more after the shift that all methods share is taken out.
+    """Against the earlier prototype, with both sides' errors; `apart`: once more after the shift that all methods share is taken out.
 
-    None where none of the methods was published.
+    None where it had none of the methods.
     """
-    published = {method.name: method.published for method in experiment.methods}
-    rows = [(row, there) for row in at_updates.standings if (there := published[row.method])]
+    prototype = {method.name: method.prototype for method in experiment.methods}
+    rows = [(row, there) for row in at_updates.standings if (there := prototype[row.method])]
     if not rows:
         return None
     shift = float(np.mean([row.mean - there[0] for row, there in rows]))

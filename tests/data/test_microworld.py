@@ -119,7 +119,7 @@ def exact_pass_rates(asked: tuple[Problem, ...]) -> torch.Tensor:
     return logprobs_BLV[:, PROMPT_TOKENS - 1 : -1].gather(-1, tokens_BL[:, PROMPT_TOKENS:, None])[..., 0].sum(1).exp()
 
 
-def test_base_model_has_the_published_shape() -> None:
+def test_base_model_has_its_shape() -> None:
     model = Qwen2ForCausalLM.from_pretrained(BASE, dtype=torch.float32)
     # 32 x 128 embedding; a layer: q 128x128+128, k and v 128x64+64 each, o 128x128, three 128x320, two norms; a last norm
     assert sum(p.numel() for p in model.parameters()) == 521_856 == 32 * 128 + 3 * (16_512 + 2 * 8_256 + 16_384 + 122_880 + 256) + 128
@@ -140,11 +140,11 @@ def test_sampled_pass_rates_agree_with_the_models_probabilities() -> None:
         assert mean_pass_at_k(8, counts, k) == pytest.approx(expected.mean().item(), abs=3 * standard_error)
 
 
-def test_base_model_has_the_published_pass_at_k() -> None:
+def test_base_model_has_the_reference_pass_at_k() -> None:
     """By the model's own probabilities, so without the noise of sampling; `python -m ada.data.microworld.measure` samples."""
     exact = exact_pass_rates(problems("train")).double()
     for k in (1, 4, 8, 16, 32):
-        assert (1 - (1 - exact) ** k).mean().item() == pytest.approx(measure.PUBLISHED[k], abs=0.03)
+        assert (1 - (1 - exact) ** k).mean().item() == pytest.approx(measure.REFERENCE[k], abs=0.03)
 
 
 def test_fresh_problems_are_those_of_the_law_that_neither_split_has():

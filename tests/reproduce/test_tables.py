@@ -87,7 +87,7 @@ def test_a_claim_is_decided_by_the_sign_and_the_test(mean, p, expected):
 
 
 def test_the_page_shows_every_method_and_its_figures(tmp_path):
-    methods = (METHODS[0], Method("Seq-balance", "micro_seq_balance", published=(0.9, 0.05)), Method("<new>", "micro_new"))
+    methods = (METHODS[0], Method("Seq-balance", "micro_seq_balance", prototype=(0.9, 0.05)), Method("<new>", "micro_new"))
     outcomes = [
         read_outcome(
             write_run(tmp_path / f"{method.recipe}{seed}", {0: 0.2, 50: 0.5 + 0.1 * place + 0.01 * seed * place}, 100, 1.0),

@@ -18,9 +18,9 @@ from transformers import GenerationConfig, PreTrainedTokenizerFast, Qwen2Config,
 from ada.data.microworld import pupil, tokenizer
 from ada.data.microworld.task import fresh
 
-# (steps, sequences a step, peak learning rate), each with its own optimizer and cosine. The published base model was made by the first two
-# phases; with these and every reading of the rest we tried, ours answered less often (pass@1 .15 against .222). The third was added, and
-# its length fitted, until the table of measure.py was met.
+# (steps, sequences a step, peak learning rate), each with its own optimizer and cosine. An earlier prototype's base model was made by the
+# first two phases; with these and every reading of the rest we tried, ours answered less often (pass@1 .15 against .222). The third was
+# added, and its length fitted, until the table of measure.py was met.
 PHASES = ((450, 96, 2e-3), (350, 128, 1.5e-3), (310, 128, 1.5e-3))
 RISE = 45  # steps at the start of each phase over which the learning rate rises
 SEED = 0

@@ -1,5 +1,5 @@
-"""Measures pass@k of a micro-world model on the training problems and sets it beside the published table of the base model; with --fresh,
-its accuracy on the held-out problems and on fresh ones, and by how much draws of as many fresh ones differ.
+"""Measures pass@k of a micro-world model on the training problems and sets it beside the table that the base model was made to
+meet; with --fresh, its accuracy on the held-out problems and on fresh ones, and by how much draws of as many fresh ones differ.
 
 python -m ada.data.microworld.measure MODEL_FOLDER
 python -m ada.data.microworld.measure MODEL_FOLDER --fresh 10 --samples 8
@@ -22,8 +22,8 @@ from ada.data.microworld.task import MAX_RESPONSE_TOKENS, Problem, fresh, proble
 from ada.evaluation.passk import mean_pass_at_k
 from ada.rewards.boxed import score
 
-PUBLISHED = {1: 0.222, 4: 0.428, 8: 0.535, 16: 0.628, 32: 0.705, 64: 0.763, 128: 0.800}
-"""pass@k of the base model on the 512 training problems at temperature 1, from at least 128 samples a problem."""
+REFERENCE = {1: 0.222, 4: 0.428, 8: 0.535, 16: 0.628, 32: 0.705, 64: 0.763, 128: 0.800}
+"""pass@k of an earlier prototype's base model on its 512 training problems at temperature 1, from at least 128 samples a problem."""
 
 CHUNK = 4096  # responses decoded together
 
@@ -74,18 +74,18 @@ def compare_with_fresh(folder: Path, draws: int, samples: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path, help="Hugging Face folder with model and tokenizer")
-    parser.add_argument("--samples", type=int, default=max(PUBLISHED), help="responses a problem; at least 128 for the whole table")
+    parser.add_argument("--samples", type=int, default=max(REFERENCE), help="responses a problem; at least 128 for the whole table")
     parser.add_argument("--fresh", type=int, default=0, metavar="N", help="ask N draws of fresh problems, each of as many as are held out")
     arguments = parser.parse_args()
     if arguments.fresh:
         return compare_with_fresh(arguments.model, arguments.fresh, arguments.samples)
     start = time.perf_counter()
     counts = right_counts(arguments.model, problems("train"), arguments.samples)
-    print("    k  measured  published  difference")
-    for k, published in PUBLISHED.items():
+    print("    k  measured  reference  difference")
+    for k, reference in REFERENCE.items():
         if k <= arguments.samples:
             measured = mean_pass_at_k(arguments.samples, counts, k)
-            print(f"{k:5d}  {measured:8.3f}  {published:9.3f}  {measured - published:+10.3f}")
+            print(f"{k:5d}  {measured:8.3f}  {reference:9.3f}  {measured - reference:+10.3f}")
     hard = sum(right < 0.1 * arguments.samples for right in counts) / len(counts)
     print(f"{hard:.3f} of the problems have p < 0.1; {time.perf_counter() - start:.0f} s")
 
