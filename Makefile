@@ -25,10 +25,10 @@ pinned = $(shell grep '^$(1)==' $(LOCK))
 INSTALLED := $(VENV)/installed-$(KIND)-$(shell { cat $(LOCK); pwd; } | cksum | cut -d' ' -f1)
 LINKED    := $(VENV)/linked-$(shell cat setup.cfg pyproject.toml | cksum | cut -d' ' -f1)
 
-# ninja, which torch looks for when it compiles an operator, is in the environment too.
 # One thread per process computes the same whatever the batch; more cores go to reward workers and ranks.
 OMP_NUM_THREADS ?= 1
 export OMP_NUM_THREADS
+# ninja, which torch looks for when it compiles an operator, is in the environment too.
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 # torchrun, but for what SIGTERM does. After ctrl-C it gives each process one SIGINT and the seconds named here to write its checkpoint.
 # One machine finds its ranks by itself; of several, each names the first's address and which of them it is.

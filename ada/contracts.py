@@ -1,4 +1,4 @@
-"""The contracts between the parts, on one screen. Each axis is a folder, each method a small file found by its name.
+"""The contracts between the parts, all in one place. Each axis is a folder, each method a small file found by its name.
 
 A method is a frozen dataclass: its fields are its recipe keys, its one or two functions are its behaviour.
 Where a method remembers something, `start` makes the thing that remembers, and that is Stateful: checkpoints hold it.

@@ -15,8 +15,12 @@ class Generation:
     temperature: Annotated[float, Field(gt=0, description="logits are divided by it; 1 draws from the model itself")] = 1.0
     top_p: Annotated[float, Field(gt=0, le=1, description="keep the likeliest tokens up to this mass; 1 keeps all")] = 1.0
     top_k: Annotated[int, Field(ge=0, description="keep this many likeliest tokens; 0 keeps all")] = 0
-    max_prompt_tokens: Annotated[int, Field(gt=0, description="tokens; a longer prompt is refused, never cut")] = 512
-    max_response_tokens: Annotated[int, Field(gt=0, description="tokens, the end token included; every response has all of them")] = 1024
+    max_prompt_tokens: Annotated[
+        int, Field(gt=0, description="tokens; a longer prompt is refused or dropped (data.prompt.overlong), never cut")
+    ] = 512
+    max_response_tokens: Annotated[
+        int, Field(gt=0, description="most tokens of a response, the end token included, however long its prompt is")
+    ] = 1024
 
     @property
     def most_tokens(self) -> int:

@@ -66,8 +66,9 @@ class Sampling:
     in_flight: Annotated[
         Literal["belief"] | Annotated[int, Field(gt=0)] | None,
         Field(
-            description="W: draws of a prompt at most W beyond the last look at its stop rule; null: schedule.check_every; "
-            "belief: as many as resolve it, as believed, with probability resolve_probability"
+            description="W: at most so many draws of a prompt may be begun beyond the last look at its stop rule; null: "
+            "schedule.check_every; belief: as many as it takes, by the belief about its pass rate, to resolve it with probability "
+            "resolve_probability"
         ),
     ] = None
     resolve_probability: Annotated[float, Field(gt=0, lt=1, description="of in_flight: belief; more of it speculates more")] = 0.8

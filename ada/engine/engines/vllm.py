@@ -43,7 +43,10 @@ class VLLM:
 
     sleep_level: Annotated[
         Literal[0, 1, 2],
-        Field(description="GPU: what leaves it during the update; 1: weights to host memory, cache; 2: both for good, as a sync follows"),
+        Field(
+            description="GPU only: what vLLM frees during the update. 0: nothing; 1: the cache, and its weights move to host memory; "
+            "2: both are dropped, as the sync brings the weights anew"
+        ),
     ] = 0
 
     @property
