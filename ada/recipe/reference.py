@@ -79,7 +79,7 @@ def _plain(hint: Any) -> str:
         inner = " to ".join(_plain(_bare(argument)) for argument in get_args(hint) if argument is not Ellipsis)
         return f"{'mapping of' if get_origin(hint) is dict else 'list of'} {inner}"
     if get_origin(hint) in (Union, types.UnionType):
-        return " or ".join(_plain(argument) for argument in get_args(hint) if argument is not type(None))
+        return " or ".join(_type(argument) for argument in get_args(hint) if argument is not type(None))
     return {str: "text", bool: "true or false", int: "integer", float: "number"}.get(hint) or str(getattr(hint, "__name__", hint))
 
 
