@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import re
 import signal
 import subprocess
@@ -16,6 +17,8 @@ import torch
 from safetensors.torch import load_file
 
 from ada.checkpoint.folder import fault_of, steps_in
+from ada.checkpoint.randomness import random_state
+from ada.checkpoint.writer import checksum, write_sums
 from ada.data.microworld.task import problems
 from tests.run.launch import ROOT, left_behind, metrics, samples, start, train, until_step
 
@@ -122,9 +125,24 @@ def test_another_recipe_under_the_same_name_is_refused_with_its_keys(by_vllm):
     assert (run / "metrics.jsonl").read_bytes() == before
 
 
-def test_two_ranks_go_on_where_one_was(by_vllm):
-    """With one step more than it had: its draws are those that one rank would have made."""
+def give_generators(checkpoint: Path, ranks: int) -> list[dict[str, object]]:
+    """States of the global generators, other ones for each rank, put into a checkpoint."""
+    states = []
+    digests = dict(reversed(line.split("  ")) for line in (checkpoint / "SHA256SUMS").read_text().splitlines())
+    for rank in range(ranks):
+        own = {"python": random.Random(rank).getstate(), "torch": torch.Generator().manual_seed(rank).get_state()}
+        states.append(random_state() | own)
+        torch.save(states[-1], checkpoint / f"random-{rank:05d}.pt")
+        digests[f"random-{rank:05d}.pt"] = checksum(checkpoint / f"random-{rank:05d}.pt")
+    write_sums(checkpoint, digests)
+    return states
+
+
+def test_two_ranks_go_on_where_one_was_each_with_its_own_generators_C08(by_vllm):
+    """With one step more than it had: its draws are those that one rank would have made. No step draws from the global generators, so
+    that at its end they are as they were restored."""
     straight, stopped = by_vllm
+    states = give_generators(stopped / "checkpoints/step-000003", ranks=2)
     train(straight.parent, "steps=4", "run_name=stopped", ranks=2)
     train(straight.parent, "steps=4", "run_name=straight")
     one, two = (told(run)[4] for run in by_vllm)
@@ -133,6 +151,9 @@ def test_two_ranks_go_on_where_one_was(by_vllm):
     weights = [load_file(run / "checkpoints/step-000004/huggingface/model.safetensors") for run in by_vllm]
     for name, w in weights[0].items():
         torch.testing.assert_close(weights[1][name], w, atol=2e-4, rtol=1e-3)
+    for rank, state in enumerate(states):
+        after = torch.load(stopped / f"checkpoints/step-000004/random-{rank:05d}.pt", weights_only=True)
+        assert after["python"] == state["python"] and torch.equal(after["torch"], state["torch"])
 
 
 def test_must_needs_a_run_C06(tmp_path):
