@@ -8,6 +8,7 @@ import math
 import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
+from transformers import Qwen2Config, Qwen2ForCausalLM
 
 from ada.trainer import policy as policy_module
 from ada.trainer.batching import pack, to_batch
@@ -90,7 +91,7 @@ def test_entropy_of_a_uniform_law_and_its_gradient():
 
 
 class Wide(TorchDispatchMode):
-    """The most rows of any tensor of so many columns that is made inside."""
+    """The most rows of any tensor of so many columns that is made inside, the weights' transposes aside."""
 
     def __init__(self, columns: int):
         super().__init__()
@@ -99,8 +100,8 @@ class Wide(TorchDispatchMode):
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         made = function(*args, **(kwargs or {}))
         for tensor in made if isinstance(made, tuple | list) else [made]:
-            if isinstance(tensor, torch.Tensor) and tensor.ndim == 2 and tensor.shape[1] == self.columns:
-                self.rows = max(self.rows, tensor.shape[0])
+            if function is not torch.ops.aten.t.default and isinstance(tensor, torch.Tensor) and tensor.shape[-1:] == (self.columns,):
+                self.rows = max(self.rows, tensor.numel() // self.columns)
         return made
 
 
@@ -123,6 +124,17 @@ def test_pieces_of_the_head_change_neither_values_nor_gradients_Y02(monkeypatch)
     for whole, pieces in zip(*results, strict=True):
         torch.testing.assert_close(whole, pieces, atol=1e-5, rtol=1e-5)
     assert kept == [True, False] and tallest == [30, 7]
+
+
+def test_prompt_tokens_get_no_logits_Y02():
+    """Of 3 rows of 20 tokens with 5, 1 and no response tokens: 6 rows as wide as the vocabulary, and no more."""
+    sizes = {"vocab_size": 97, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 1}
+    policy = Policy(Qwen2ForCausalLM(Qwen2Config(**sizes, num_attention_heads=2, num_key_value_heads=1)))
+    mask = torch.zeros(3, 20, dtype=torch.bool)
+    mask[0, 12:17] = mask[1, 19] = True
+    with Wide(97) as wide, torch.no_grad():
+        policy(torch.randint(5, (3, 20)), torch.arange(20).expand(3, 20), mask, 1.0, False)
+    assert wide.rows == 6
 
 
 def test_a_head_that_is_more_than_linear_is_refused(tiny_model, tmp_path):
