@@ -57,6 +57,7 @@ def plan(recipe: Recipe, size: ModelSize, world: int, device: tuple[int, str, bo
         "gradients": n * 4 // over[2],
         "optimizer": (8 * n + masters) // over[1],
         "gathered layers": (min(n, max(KEPT_GATHERED, size.largest_layer)) * wide) if stage == 3 and world > 1 else 0,
+        "a layer's gradients": size.largest_layer * wide,  # before DeepSpeed adds them up in float32
         "buckets": REDUCED_AT_ONCE * wide if stage and device[2] else 0,  # on a CPU, what is not written takes no memory
         "reference": n * wide // over[3] if trainer.kl else 0,
         "activations": slots * kept + slots * row,  # the mask that keeps packed sequences apart: a byte for each two slots of a row

@@ -46,6 +46,7 @@ def test_shards_of_eight_ranks():
     assert parts["optimizer"] == 1.5e9 * 12 / 8  # two moments and the master weights, float32
     assert parts["gathered layers"] == 1e9 * 2
     assert parts["reference"] == 0
+    assert parts["a layer's gradients"] == SIZE.largest_layer * 2
     assert parts["buckets"] == 5e8 * 2
     assert parts["engine"] == 1.5e9 * 2 and parts["engine"] + parts["KV cache"] == 0.5 * 80 * GIB
     assert parts["activations"] == 16384 * (100_000 + 28 * 1536 * 2 + 4096)  # one layer whole, the input of each, the mask
