@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import statistics
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -23,7 +24,7 @@ from ada.types import Draw, PassRate, Prompt
 from benchmarks.decode_cost import Watched, decode_cost
 from benchmarks.streaming import Known, measured, predicted
 
-BATCHES, REPEATS, TOGETHER, PAST = 2, 4, (1, 4, 16, 64, 128), 8
+BATCHES, TURNS, TOGETHER, PAST = 2, 4, (1, 4, 16, 64, 128), 8
 SEQ = Seq(exit="balance", check_every=4, max_draws=32, positives=2)
 Believe = Callable[[Sequence[Prompt]], list[PassRate]]
 AGAINST = ("GRPO-n4", "GRPO-n16")
@@ -33,11 +34,14 @@ MOST_OPEN = 2.0
 @dataclass
 class Way:
     sampler: Sampler
-    seconds: list[float] = field(default_factory=list)
+    predicted: list[StepForecast] = field(default_factory=list)  # of each batch
+    timed: dict[tuple[int, int], list[float]] = field(default_factory=lambda: defaultdict(list))  # seconds, by batch and turn
     steps: list[int] = field(default_factory=list)
     tokens: list[int] = field(default_factory=list)
     aborted: list[int] = field(default_factory=list)
-    predicted: list[StepForecast] = field(default_factory=list)  # of each batch
+
+    def seconds(self, batch: int, turn: int) -> float:
+        return statistics.median(self.timed[batch, turn])
 
 
 def ways_to_collect(run: Run, say: Callable[[str], None]) -> None:
@@ -65,32 +69,29 @@ def ways_to_collect(run: Run, say: Callable[[str], None]) -> None:
         law = _all_draws(collector, _name(batch), prompts)
         for way in ways:
             way.predicted.append(_predicted(setting, law, way.sampler, run.recipe.seed, _name(batch), prompts, beliefs[batch]))
-    for repeat in range(REPEATS):
-        batch = repeat % BATCHES
-        for way in ways[:: 1 if repeat % 4 < 2 else -1]:
-            _measure(way, watched, collector, _name(batch), batches[batch], beliefs[batch])
+    for turn in range(TURNS):
+        for batch, prompts in enumerate(batches):
+            for way in ways[1:][:: -1 if turn % 2 else 1]:
+                for each in (way, ways[0]):  # GRPO-n4 after each: it is too short for one to say much
+                    _measure(each, (batch, turn), watched, collector, prompts, beliefs[batch])
     for line in _table(ways):
         say(line)
     known = Known(collector, [prompt for prompts in (*batches, *more) for prompt in prompts])
     for sampler in (sampler for sampler in standard(SEQ) if sampler.streaming and sampler.streaming.open <= MOST_OPEN):
         pairs = measured(
-            collector, sampler, len(batches[0]), known, lambda: _measure(ways[0], watched, collector, _name(0), batches[0], beliefs[0])
+            collector, sampler, len(batches[0]), known, lambda: _measure(ways[0], (0, TURNS), watched, collector, batches[0], beliefs[0])
         )
-        model = statistics.mean(predicted(setting, sampler, len(batches[0]), known))
-        say(_line(sampler.label, [a / b for a, b in pairs], model / statistics.mean(f.rollout_seconds for f in ways[0].predicted)))
+        ratio = sum(step for step, _ in pairs) / sum(other for _, other in pairs)
+        model = statistics.mean(predicted(setting, sampler, len(batches[0]), known)) / ways[0].predicted[0].rollout_seconds
+        say(f"{sampler.label:<28}{_cells(ratio, model, [step / other / model for step, other in pairs])}")
 
 
-def _line(label: str, ratios: Sequence[float], model: float) -> str:
-    low, _, high = statistics.quantiles(ratios, n=4, method="inclusive")
-    return f"{label:<28}{statistics.mean(ratios):>10.2f}{f'{low:.2f} to {high:.2f}':>15}{model:>8.2f}"
-
-
-def _measure(way: Way, watched: Watched, collector: Collector, name: str, prompts: Sequence[Prompt], beliefs: Believe) -> None:
+def _measure(way: Way, when: tuple[int, int], watched: Watched, collector: Collector, prompts: Sequence[Prompt], beliefs: Believe) -> None:
     watched.begin()
     began = time.perf_counter()
     sampler = way.sampler
-    _, cost = collector.collect(name, prompts, sampler.schedule, window=sampler.window, believe=beliefs)
-    way.seconds.append(time.perf_counter() - began)
+    _, cost = collector.collect(_name(when[0]), prompts, sampler.schedule, window=sampler.window, believe=beliefs)
+    way.timed[when].append(time.perf_counter() - began)
     way.steps.append(watched.steps)
     way.tokens.append(cost.generated_tokens)
     way.aborted.append(cost.aborted_tokens)
@@ -142,18 +143,23 @@ def _verdict_seconds(collector: Collector, prompt: Prompt) -> float:
 
 
 def _table(ways: Sequence[Way]) -> list[str]:
-    """Ratios are taken repeat by repeat, those of the model batch by batch."""
+    """Ratios are taken within a turn, and within a batch of those of the model; of a batch the median counts, of batches the mean."""
     of = {way.sampler.label: way for way in ways}
-    head = "".join(f"{f'/ {name}':>10}{'quartiles':>15}{'model':>8}" for name in AGAINST)
+    head = "".join(f"{f'/ {name}':>10}{'model':>7}{'/ model, quartiles':>20}" for name in AGAINST)
     lines = [f"{'seconds to collect, ratio':<28}{head}{'seconds':>10}{'steps':>7}{'tokens':>8}{'aborted':>9}"]
     for way in ways:
         cells = ""
-        for name in AGAINST:
-            ratios = [a / b for a, b in zip(way.seconds, of[name].seconds, strict=True)]
-            low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
-            model = [a.rollout_seconds / b.rollout_seconds for a, b in zip(way.predicted, of[name].predicted, strict=True)]
-            cells += f"{middle:>10.2f}{f'{low:.2f} to {high:.2f}':>15}{statistics.mean(model):>8.2f}"
-        means = (statistics.mean(values) for values in (way.steps, way.tokens, way.aborted))
-        steps, tokens, aborted = (f"{value:.0f}" for value in means)
-        lines.append(f"{way.sampler.label:<28}{cells}{statistics.median(way.seconds):>10.2f}{steps:>7}{tokens:>8}{aborted:>9}")
+        for other in (of[name] for name in AGAINST):
+            model = [a.rollout_seconds / b.rollout_seconds for a, b in zip(way.predicted, other.predicted, strict=True)]
+            ratios = [[way.seconds(batch, turn) / other.seconds(batch, turn) for turn in range(TURNS)] for batch in range(BATCHES)]
+            ratio = statistics.mean(statistics.median(ratios_of) for ratios_of in ratios)
+            cells += _cells(ratio, statistics.mean(model), [r / model[batch] for batch in range(BATCHES) for r in ratios[batch]])
+        seconds = statistics.mean(statistics.median(way.seconds(batch, turn) for turn in range(TURNS)) for batch in range(BATCHES))
+        steps, tokens, aborted = (f"{statistics.mean(values):.0f}" for values in (way.steps, way.tokens, way.aborted))
+        lines.append(f"{way.sampler.label:<28}{cells}{seconds:>10.2f}{steps:>7}{tokens:>8}{aborted:>9}")
     return lines
+
+
+def _cells(ratio: float, model: float, measured_by_model: Sequence[float]) -> str:
+    low, _, high = statistics.quantiles(measured_by_model, n=4, method="inclusive")
+    return f"{ratio:>10.2f}{model:>7.2f}{f'{low:.2f} to {high:.2f}':>20}"

@@ -15,7 +15,7 @@ from ada.simulation.setting import Setting
 from ada.simulation.steps import Job
 from ada.types import PassRate, Prompt
 
-BEFORE, STEPS, PREDICTED, DRAWS = 3, 8, 60, 16  # steps that do not count, that do, here and in the model; draws to know a prompt by
+BEFORE, STEPS, PREDICTED, DRAWS = 3, 16, 60, 16  # steps that do not count, that do, here and in the model; draws to know a prompt by
 
 
 class Known:
