@@ -23,7 +23,7 @@ def main(overrides: list[str]) -> None:
 
     began = time.monotonic()
     with Scratch("bench") as scratch:
-        _, recipe = read_recipe(RECIPE, [*overrides, f"output={scratch}", "tracking.wandb=off"])
+        _, recipe = read_recipe(RECIPE, [*overrides, f"output={scratch}", "tracking.wandb=off", "watch.hang_seconds=3600"])
         from ada.trainer.distributed import start_distributed
 
         start_distributed()  # before other imports make DeepSpeed guess what it runs on
