@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -16,6 +17,7 @@ class Ranks:
     def __init__(self) -> None:
         self.world = dist.get_world_size() if dist.is_initialized() else 1
         self.rank = dist.get_rank() if dist.is_initialized() else 0
+        self.collections = itertools.count()  # their numbers, whichever collectors they are of: alike on all ranks
         self._counters: dict[str, int] = {}
         # Objects travel over gloo: with NCCL they would take GPU memory.
         self._group = dist.new_group(backend="gloo") if self.world > 1 else None

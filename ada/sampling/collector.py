@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import count
 from typing import TypeVar
 
 from ada.contracts import Engine, Schedule
@@ -40,7 +39,6 @@ class Collector:
         self.engine, self.rewards, self.decode, self.ranks = engine, rewards, decode, ranks
         self.seed, self.max_concurrent, self.should_stop = seed, max_concurrent, should_stop
         self.collection = collection
-        self.numbers = count()  # of collections, alike on all ranks
 
     def collect(
         self,
@@ -113,7 +111,7 @@ class Collector:
             rewards,
             self.decode,
             self.ranks,
-            number=next(self.numbers),
+            number=next(self.ranks.collections),
             schedule=schedule,
             window=window or fixed(schedule.check_every),
             seed=self.seed,

@@ -157,6 +157,16 @@ def test_no_prompt_is_lost_where_all_running_draws_are_cut_off():
     assert all(pool.drawn == 2 and pool.wrong == 2 for pool in pools)
 
 
+def test_two_collectors_of_the_same_ranks_do_not_claim_each_others_prompts():
+    ranks = Ranks()
+    for name in ("one", "two"):
+        engine = StandInEngine(always("R"), "together")
+        pools, _ = Collector(engine, StandInRewards(), decode, ranks, seed=7, max_concurrent=100).collect(
+            name, prompts(3), Uniform(draws=2)
+        )
+        assert [pool.drawn for pool in pools] == [2, 2, 2]
+
+
 def test_cut_off_is_wrong_and_failures_are_neither():
     pools, _, _ = collect(lambda draw: "CTER"[draw.index], Uniform(draws=4), order="together", count=1)
     (pool,) = pools
