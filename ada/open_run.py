@@ -16,7 +16,7 @@ from ada.checkpoint.prompts import digest_of
 from ada.checkpoint.randomness import restore_random_state
 from ada.checkpoint.resume import Start, where_to_start
 from ada.contracts import Stateful
-from ada.data.load import load_problems
+from ada.data.load import load_problems, missing_files, refuse_missing
 from ada.data.prompts import decoder
 from ada.engine.lockstep import require_whole_engines
 from ada.model_folder import model_folder
@@ -63,6 +63,7 @@ def open_run(recipe: Recipe, name: str, stop: StopRequest, beside: Path = Path()
 
         ranks = Ranks()
         require_whole_engines(recipe.engine, ranks.world)
+        refuse_missing(missing_files(recipe))  # before the model is fetched, which may take long
         folder = str(model_folder(recipe.model.path, recipe.model.family))
         memory = planned(recipe, Path(folder), ranks.world)
         memory = dataclasses.replace(memory, available=min(ranks.gather(memory.available)))  # all ranks go on, or none

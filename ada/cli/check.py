@@ -26,6 +26,7 @@ def check(name: str, overrides: list[str]) -> int:
 def _check(name: str, overrides: list[str]) -> int:
     began = time.monotonic()
     recipe_name, recipe = read_recipe(name, overrides)
+    _refuse_named_files_that_are_not_here(recipe, overrides)
     print(f"\nChecking {recipe_name}\n")
     for line in arithmetic(recipe, int(os.environ.get("WORLD_SIZE", 1))):
         print(f"  {line}")
@@ -36,9 +37,17 @@ def _check(name: str, overrides: list[str]) -> int:
     verdict = (
         f"{recipe_name}: {f'{len(faults)} things are wrong' if len(faults) > 1 else 'failed'}" if faults else f"{recipe_name} is sound"
     )
-    left = f"; not looked at, since they are not on this machine: {' and '.join(unread)}" if unread and not faults else ""
+    left = f"; not looked at, since they are not on this machine: {', '.join(unread)}" if unread and not faults else ""
     print(f"\n{verdict}{left} ({time.monotonic() - began:.0f} s)", flush=True)
     return FAILED if faults else 0
+
+
+def _refuse_named_files_that_are_not_here(recipe: Recipe, overrides: list[str]) -> None:
+    """A recipe's own data may be elsewhere, on the machine that trains; what the command names is to be looked at."""
+    from ada.data.load import missing_files, refuse_missing
+
+    named = [override.partition("=")[0] for override in overrides]
+    refuse_missing({key: path for key, path in missing_files(recipe).items() if any(f"{key}.".startswith(f"{one}.") for one in named)})
 
 
 def _parts(recipe: Recipe, beside: Path, scratch: Path, unread: list[str]) -> list[str]:
@@ -53,9 +62,9 @@ def _parts(recipe: Recipe, beside: Path, scratch: Path, unread: list[str]) -> li
     _say("model", f"not read: {recipe.model.path} is not on this machine" if folder is None else f"{folder} is a {recipe.model.family}")
     if folder is not None:
         _memory(recipe, folder)
-    lines = data_lines(recipe)
-    _say("data", "\n".join(lines))
-    unread += ["the model"] * (folder is None) + ["data"] * any("not read:" in line for line in lines)
+    read, missing = data_lines(recipe)
+    _say("data", "\n".join([*read, *missing]))
+    unread += ["the model"] * (folder is None) + [line.partition(":")[0] for line in missing]
     try:
         audited = audit(recipe.reward, rows or sums(4), beside, scratch / "rewards.log")
     except ValueError as error:
@@ -64,6 +73,8 @@ def _parts(recipe: Recipe, beside: Path, scratch: Path, unread: list[str]) -> li
         return _failed("reward", audited.faults)
     for place, line in enumerate(audited.seen):
         _say("" if place else "reward", line)
+    if not rows:
+        _say("", "These are sums of the check's own: the training data is not here.")
 
     from ada.check.shrink import shrunk
     from ada.check.two_steps import two_steps

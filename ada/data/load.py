@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ada.data.contamination import overlaps
 from ada.data.prompts import Loaded, read_prompts
+from ada.data.sources.jsonl import Jsonl
+from ada.data.sources.parquet import Parquet
+from ada.recipe.errors import RecipeError
 from ada.recipe.schema import Recipe
 from ada.types import Prompt
 
@@ -19,6 +24,21 @@ class Problems:
     train: list[Prompt]
     held_out: dict[str, list[Prompt]]
     notes: list[str]  # rows dropped, evaluation problems that are trained on
+
+
+def missing_files(recipe: Recipe) -> dict[str, str]:
+    """Files of problems that the recipe names and that are not here: their paths by their keys."""
+    sources = {"data.train": recipe.data.train, **{f"evaluation.sets.{label}": source for label, source in recipe.evaluation.sets.items()}}
+    files = {f"{key}.path": source.path for key, source in sources.items() if isinstance(source, Jsonl | Parquet)}
+    return {key: path for key, path in files.items() if not Path(path).expanduser().exists()}
+
+
+def refuse_missing(files: Mapping[str, str]) -> None:
+    """Raises RecipeError where there are any."""
+    if files:
+        raise RecipeError(
+            "\n".join(f"{key} = {path!r}: no such file here; paths are relative to {Path.cwd()}" for key, path in files.items())
+        )
 
 
 def load_problems(recipe: Recipe, tokenizer: PreTrainedTokenizerBase) -> Problems:

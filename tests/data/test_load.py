@@ -12,7 +12,7 @@ import pytest
 from ada.check.data import data_lines
 from ada.check.tiny_model import byte_tokenizer
 from ada.data.contamination import overlaps
-from ada.data.load import load_problems
+from ada.data.load import load_problems, missing_files
 from ada.data.normal_form import normal_form
 from ada.data.prompts import PromptFormat, Shot, read_prompts
 from ada.data.sources.jsonl import Jsonl
@@ -102,13 +102,14 @@ def test_check_counts_what_is_in_the_data(recipe, tmp_path):
         "none": Jsonl(path="none.jsonl"),
     }
     used = replace(recipe, data=replace(recipe.data, train=train), evaluation=replace(recipe.evaluation, sets=sets))
-    lines = [line.replace(str(tmp_path), "") for line in data_lines(used)]
-    assert lines == [
+    read, missing = data_lines(used)
+    assert [line.replace(str(tmp_path), "") for line in read] == [
         "training: 3 rows read from jsonl /train.jsonl, 1 of them repeated",
         "one: 1 rows read from jsonl /one.jsonl; 1 of 1 problems are in the training data (first: 1 as 2)",
         "two: 1 rows read from jsonl /two.jsonl; none of them, nor a near copy, in the training data",
-        "none: not read: none.jsonl: no such file. Set data.train.path (or the evaluation set's path) to a .jsonl file.",
     ]
+    assert missing == ["none: not read: none.jsonl: no such file. Set data.train.path (or the evaluation set's path) to a .jsonl file."]
+    assert missing_files(used) == {"evaluation.sets.none.path": "none.jsonl"}
 
 
 def test_a_near_copy_shares_half_of_the_runs_of_eight_words():
@@ -139,7 +140,7 @@ WRONG = {  # a file's second line, and how it is told
     "empty answer": (b'{"problem": "2", "answer": ""}', "train.jsonl, line 2, column 'answer': the value is empty"),
     "not a number": (b'{"problem": "2", "answer": NaN}', "train.jsonl, line 2, column 'answer': found nan"),
     "10 MB": (b'{"problem": "%s", "answer": "2"}' % (b"x" * 10_000_000), "line 2, column 'problem': the value has 10,000,000 characters"),
-    "missing file": (None, "train.jsonl: no such file"),
+    "missing file": (None, "no such file"),
 }
 
 
