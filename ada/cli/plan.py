@@ -70,7 +70,7 @@ def _plan(
         "recovered: no gradient from its first 4 responses, and one from this sampler's.\n"
         f"tokens: {length:.4g} a response{at_most}.\n"
         f"step time: of GRPO-n4's, {generation:.4g} s of generation and {update:.4g} s of update ({known.costs_from}, if not given), each "
-        "in proportion to its responses."
+        "in proportion to its responses. Too much where an engine has room for more draws at once: `ada simulate steps`."
     )
     return 0
 

@@ -66,7 +66,7 @@ def _inner_draws(schedule: object) -> str:
 
 
 def _weight(recipe: Recipe) -> str:
-    """f'(p) as the recipe realises it: the share that sampling gives times the one that the gradient gives."""
+    """f'(p) as the recipe writes it: the share of draws times the objective's. What the gradient optimises: `ada gradients`."""
     sampling, group = stopping(recipe.sampling.schedule), recipe.sampling.group
     gradient = {"linear": "1", "log": "1/p", "power": "alpha * p^(alpha-1)"}.get(recipe.objective.name, f"f' of `{recipe.objective.name}`")
     by_draws, whole = "1", isinstance(group, All | Positives) and recipe.batch.responses_per_group is None
@@ -74,7 +74,7 @@ def _weight(recipe: Recipe) -> str:
         by_draws = f"(p + {sampling.epsilon:g})^-{sampling.exponent:g}"
     elif whole and isinstance(sampling, (Seq, TwoStage, NeverGiveUp, Speed)):
         by_draws = "E[draws | p]"
-    line = f"{recipe.objective.name}: effective weight of a prompt = {by_draws} (from draws) x {gradient} (from the gradient)"
+    line = f"{recipe.objective.name}: weight of a prompt, as written = {by_draws} (from draws) x {gradient} (from the objective)"
     return line + _by_advantage(recipe) + _by_group(recipe)
 
 

@@ -30,7 +30,7 @@ def read_recipe(name: str, overrides: list[str] | None = None) -> tuple[str, Rec
 
 def validate(loaded: Loaded) -> Recipe:
     recipe = typed(Recipe, loaded)
-    complaints = [_told(loaded, tuple(c.key.split(".")), c.message) for c in check(recipe)]
+    complaints = [_refused(loaded, recipe, tuple(c.key.split(".")), c.message) for c in check(recipe)]
     if complaints:
         raise RecipeError("\n".join(complaints))
     return recipe
@@ -142,6 +142,14 @@ def _complaint(loaded: Loaded, error: dict[str, Any]) -> str:
 
 def _told(loaded: Loaded, path: Path, message: str) -> str:
     return f"{loaded.origin(path)}: {'.'.join(path)} = {_shown(_value_at(loaded.values, path))}: {message}"
+
+
+def _refused(loaded: Loaded, recipe: Recipe, path: Path, message: str) -> str:
+    """A combination of keys. The one to change may be in no file: then it has its default."""
+    if _value_at(loaded.values, path) is not None:
+        return _told(loaded, path, message)
+    value = _value_at(dataclasses.asdict(recipe), path)
+    return f"{'.'.join(path)} = {_shown(value)}, which is its default: {message}"
 
 
 def _path_of(values: Any, loc: tuple[Any, ...]) -> Path:

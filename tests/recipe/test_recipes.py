@@ -80,14 +80,14 @@ def test_the_est_recipe_weighs_prompts_by_one_over_p(p):
 @pytest.mark.parametrize(
     ("name", "weight"),
     [
-        ("micro_grpo_n8", "effective weight of a prompt = 1 (from draws) x 1 (from the gradient)"),
-        ("micro_est_ema", "= (p + 0.02)^-0.5 (from draws) x alpha * p^(alpha-1) (from the gradient)"),
-        ("micro_seq_balance_log", "= 1 (from draws) x 1/p (from the gradient); balanced groups weigh right : wrong as (1-p) : p"),
-        ("micro_seq_balance_importance", "= 1 (from draws) x 1 (from the gradient)"),
+        ("micro_grpo_n8", "weight of a prompt, as written = 1 (from draws) x 1 (from the objective)"),
+        ("micro_est_ema", "= (p + 0.02)^-0.5 (from draws) x alpha * p^(alpha-1) (from the objective)"),
+        ("micro_seq_balance_log", "= 1 (from draws) x 1/p (from the objective); balanced groups weigh right : wrong as (1-p) : p"),
+        ("micro_seq_balance_importance", "= 1 (from draws) x 1 (from the objective)"),
         ("micro_maxrl", "x 1/p (from the advantage)"),
         ("micro_rlzvp", "x (p (1-p))^-1/2 (from the standard deviation)"),
-        ("micro_ngu", "= E[draws | p] (from draws) x 1 (from the gradient)"),
-        ("micro_gvm_raft", "= E[draws | p] (from draws) x 1 (from the gradient); right answers alone"),
+        ("micro_ngu", "= E[draws | p] (from draws) x 1 (from the objective)"),
+        ("micro_gvm_raft", "= E[draws | p] (from draws) x 1 (from the objective); right answers alone"),
     ],
 )
 def test_the_effective_weight_is_told_before_training(name, weight):
@@ -255,6 +255,11 @@ def test_wrong_values_name_key_value_and_what_is_allowed(override, message):
 )
 def test_combinations_that_make_no_sense_are_refused(overrides, message):
     assert message in refusal(*overrides)
+
+
+def test_a_default_that_does_not_go_with_a_key_is_blamed_on_no_file():
+    told = refusal(DAPO)
+    assert told.startswith("trainer.zero_variance = 'keep', which is its default: schedule `dapo` replaces prompts without a gradient")
 
 
 def test_combinations_that_make_sense_are_not():
