@@ -12,7 +12,7 @@ import pytest
 from ada.evaluation.bootstrap import intervals
 from ada.evaluation.comparison import differences
 from ada.evaluation.passk import pass_curves
-from ada.evaluation.report import differences_markdown, markdown, plot
+from ada.evaluation.report import differences_markdown, markdown, picture
 from ada.evaluation.results import ALL, part, results
 from ada.evaluation.row import Row
 
@@ -109,7 +109,7 @@ def test_models_are_compared_on_what_both_were_asked():
     assert differences({"a": []}, {"a": []}, {}) == {}
 
 
-def test_tables_and_plot(tmp_path):
+def test_tables_and_picture(tmp_path):
     found = results(SETS, {}, {"easy/1": {"level": "1"}}, samples=4)
     lines = markdown("m on s", found, 4).splitlines()
     assert [cell.strip() for cell in lines[2].split("|")[1:6]] == ["set", "problems", "avg@4", "pass@2", "pass@4"]
@@ -117,5 +117,5 @@ def test_tables_and_plot(tmp_path):
     assert any(line == "## easy by level" for line in lines)
     better = differences({"s": [row("s/1", "WWWW")]}, {"s": [row("s/1", "RWWW")]}, {})
     assert "+25.0 [+25.0, +25.0]" in differences_markdown("a", "b", better)
-    plot(tmp_path / "p.png", {name: each.curve for name, each in found.items()})
+    picture({name: each.curve for name, each in found.items()}).savefig(tmp_path / "p.png")
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
