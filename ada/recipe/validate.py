@@ -146,7 +146,7 @@ def _told(loaded: Loaded, path: Path, message: str) -> str:
 
 def _refused(loaded: Loaded, recipe: Recipe, path: Path, message: str) -> str:
     """A combination of keys. The one to change may be in no file: then it has its default."""
-    if _value_at(loaded.values, path) is not None:
+    if _is_set(loaded.values, path):
         return _told(loaded, path, message)
     value = _value_at(dataclasses.asdict(recipe), path)
     return f"{'.'.join(path)} = {_shown(value)}, which is its default: {message}"
@@ -162,6 +162,12 @@ def _path_of(values: Any, loc: tuple[Any, ...]) -> Path:
         elif position == len(loc) - 1 and isinstance(values, dict) and not (values.get("name") == part):
             path.append(str(part))
     return tuple(path)
+
+
+def _is_set(values: Any, path: Path) -> bool:
+    """Null, too, is a value that a file or the command line may set."""
+    inner = _value_at(values, path[:-1])
+    return isinstance(inner, dict) and path[-1] in inner
 
 
 def _value_at(values: Any, path: Path) -> Any:

@@ -260,6 +260,7 @@ def test_combinations_that_make_no_sense_are_refused(overrides, message):
 def test_a_default_that_does_not_go_with_a_key_is_blamed_on_no_file():
     told = refusal(DAPO)
     assert told.startswith("trainer.zero_variance = 'keep', which is its default: schedule `dapo` replaces prompts without a gradient")
+    assert refusal("batch.responses_per_group=null").startswith("command line: batch.responses_per_group = None: group `balanced`")
 
 
 def test_combinations_that_make_sense_are_not():
