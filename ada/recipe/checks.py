@@ -138,10 +138,10 @@ def _credit(recipe: Recipe) -> Iterator[Complaint]:
         )
     if isinstance(advantage, NGRPO | RLZVP):
         yield from _zero_variance_learner(recipe)
-    elif _who_credits(recipe) and not isinstance(objective, Linear) and recipe.trainer.zero_variance != "reject":
+    elif (who := _who_credits(recipe)) and not isinstance(objective, Linear) and recipe.trainer.zero_variance != "reject":
         yield Complaint(
             "objective",
-            f"{_who_credits(recipe)} gives credit to prompts never right, where f'(0) is the floor's: they would outweigh all others; use "
+            f"{who} gives credit to prompts never right, where f'(0) is the floor's: they would outweigh all others; use "
             "objective `linear`, or trainer.zero_variance=reject",
         )
 
